@@ -158,7 +158,7 @@ def draw_learning_curve(history, path):
     right = left.twinx()
     right.plot(100 * accuracies, color="tab:orange", alpha=0.4, label="accuracy")
     right.set_ylabel("training accuracy, %")
-    figure.legend(loc="lower left", bbox_to_anchor=(0.12, 0.15))
+    figure.legend(loc="center right", bbox_to_anchor=(0.88, 0.5))
     figure.tight_layout()
     figure.savefig(path, dpi=120)
     plt.close(figure)
