@@ -1,0 +1,8 @@
+// All of scalar math: fb::math::f(v) for float, double, Vec<float>, Vec<double>.
+#pragma once
+#include "ops/math/erf.h"
+#include "ops/math/exp.h"
+#include "ops/math/hyperbolic.h"
+#include "ops/math/log.h"
+#include "ops/math/pow.h"
+#include "ops/math/trig.h"
