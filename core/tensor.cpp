@@ -1,0 +1,272 @@
+#include "core/tensor.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace fb {
+
+void (*tensor_python_release)(void* py) = nullptr;
+
+namespace {
+
+struct FreeList {
+  void* head = nullptr;
+  int count = 0;
+  ~FreeList() {
+    while (head) {
+      void* next = *static_cast<void**>(head);
+      std::free(head);
+      head = next;
+    }
+    count = 1 << 20;
+  }
+};
+thread_local FreeList t_impls;
+
+bool strides_contiguous(Ints sizes, Ints strides) {
+  int64_t expect = 1;
+  for (int64_t i = sizes.n - 1; i >= 0; --i) {
+    if (sizes[i] == 1) continue;
+    if (strides[i] != expect) return false;
+    expect *= sizes[i];
+  }
+  return true;
+}
+
+}  // namespace
+
+TensorImpl* TensorImpl::make() {
+  void* p = t_impls.head;
+  if (p) {
+    t_impls.head = *static_cast<void**>(p);
+    --t_impls.count;
+  } else {
+    p = std::aligned_alloc(64, (sizeof(TensorImpl) + 63) / 64 * 64);
+  }
+  return new (p) TensorImpl;
+}
+
+void TensorImpl::destroy(TensorImpl* t) {
+  if (t->py_owned && tensor_python_release) {
+    void* py = std::exchange(t->py, nullptr);
+    t->py_owned = false;
+    t->refs.store(1, std::memory_order_relaxed);  // the release may look at this tensor once more
+    tensor_python_release(py);
+  }
+  delete t->autograd;
+  t->~TensorImpl();
+  if (t_impls.count >= 1024) return std::free(t);
+  *reinterpret_cast<void**>(t) = t_impls.head;
+  t_impls.head = t;
+  ++t_impls.count;
+}
+
+void TensorImpl::refresh() {
+  numel = numel_of(sizes);
+  contiguous = numel == 0 || strides_contiguous(sizes, strides);
+}
+
+size_t storage_bytes(Ints sizes, Ints strides, int64_t offset, int64_t item) {
+  int64_t last = offset;
+  bool over = false;
+  for (int64_t i = 0; i < sizes.n; ++i) {
+    if (sizes[i] == 0) return 0;
+    int64_t reach = 0;
+    over |= __builtin_mul_overflow(sizes[i] - 1, strides[i], &reach);
+    over |= __builtin_add_overflow(last, reach, &last);
+  }
+  over |= __builtin_add_overflow(last, int64_t(1), &last);
+  over |= __builtin_mul_overflow(last, item, &last);
+  FB_CHECK(!over, "a tensor of shape ", sizes, " and strides ", strides, " needs more than 2^63 - 1 bytes");
+  return size_t(last);
+}
+
+static void check_sizes(Ints sizes) {
+  for (int64_t s : sizes)
+    FB_CHECK(s >= 0, "size ", s, " in shape ", sizes, " is negative; sizes are at least 0");
+}
+
+Tensor Tensor::empty(Ints sizes, Options o) {
+  TensorImpl* t = TensorImpl::make();
+  Ref<TensorImpl> ref(t);
+  check_sizes(sizes);
+  t->sizes = Dims(sizes);
+  t->strides = contiguous_strides(sizes);
+  t->numel = numel_of(sizes);
+  t->dtype = o.dtype;
+  t->device = o.device;
+  int64_t bytes;
+  FB_CHECK(!__builtin_mul_overflow(t->numel, item_size(o.dtype), &bytes), "a tensor of shape ", sizes, " and type ",
+           o.dtype, " needs more than 2^63 - 1 bytes");
+  t->storage = Storage::allocate(size_t(bytes), o.device);
+  return Tensor(std::move(ref));
+}
+
+Tensor Tensor::empty_strided(Ints sizes, Ints strides, Options o) {
+  check_sizes(sizes);
+  for (int64_t s : strides) FB_CHECK(s >= 0, "stride ", s, " in ", strides, " is negative; strides are at least 0");
+  return over(Storage::allocate(storage_bytes(sizes, strides, 0, item_size(o.dtype)), o.device), o.dtype, sizes, strides, 0);
+}
+
+Tensor Tensor::over(Ref<Storage> s, DType d, Ints sizes, Ints strides, int64_t offset) {
+  TensorImpl* t = TensorImpl::make();
+  Ref<TensorImpl> ref(t);
+  t->device = s->device;
+  t->storage = std::move(s);
+  t->dtype = d;
+  t->sizes = Dims(sizes);
+  t->strides = Dims(strides);
+  t->offset = offset;
+  t->refresh();
+  return Tensor(std::move(ref));
+}
+
+Tensor Tensor::empty_format(Ints sizes, Options o, MemoryFormat f) {
+  if (f == MemoryFormat::channels_last || f == MemoryFormat::channels_last_3d) {
+    const int64_t want = f == MemoryFormat::channels_last ? 4 : 5;
+    FB_CHECK(sizes.n == want, "memory format channels_last", want == 5 ? "_3d" : "", " takes ", want,
+             " dimensions, the shape is ", sizes);
+    return empty_strided(sizes, channels_last_strides(sizes), o);
+  }
+  return empty(sizes, o);
+}
+
+Tensor Tensor::alias(Ints sizes, Ints strides, int64_t offset) const {
+  TensorImpl* t = TensorImpl::make();
+  const TensorImpl* from = impl_.get();
+  t->storage = from->storage;
+  t->own_version = from->own_version;
+  t->dtype = from->dtype;
+  t->device = from->device;
+  t->conj = from->conj;
+  t->neg = from->neg;
+  t->layout = from->layout;
+  t->inference = from->inference;
+  t->sizes = Dims(sizes);
+  t->strides = Dims(strides);
+  t->offset = offset;
+  t->refresh();
+  return Tensor(Ref<TensorImpl>(t));
+}
+
+Dims channels_last_strides(Ints sizes) {
+  Dims st(sizes.n, 1);
+  const int64_t n = sizes.n, c = sizes[1];
+  auto up = [](int64_t s) { return s > 1 ? s : 1; };
+  st[1] = 1;
+  st[n - 1] = up(c);
+  for (int64_t i = n - 2; i >= 2; --i) st[i] = st[i + 1] * up(sizes[i + 1]);
+  st[0] = st[2] * up(sizes[2]);
+  return st;
+}
+
+bool Tensor::is_contiguous(MemoryFormat f) const {
+  if (f != MemoryFormat::channels_last && f != MemoryFormat::channels_last_3d) return is_contiguous();
+  if (ndim() != (f == MemoryFormat::channels_last ? 4 : 5)) return false;
+  if (numel() == 0) return is_contiguous();
+  int64_t expect = 1;
+  const int64_t n = ndim();
+  auto ok = [&](int64_t d) {
+    if (sizes()[d] != 1) {
+      if (strides()[d] != expect) return false;
+      expect *= sizes()[d];
+    }
+    return true;
+  };
+  if (!ok(1)) return false;
+  for (int64_t d = n - 1; d >= 2; --d)
+    if (!ok(d)) return false;
+  return ok(0);
+}
+
+MemoryFormat Tensor::suggested_format() const {
+  const int64_t n = ndim();
+  if (n != 4 && n != 5) return MemoryFormat::contiguous;
+  // C fastest, then the spatial dimensions from the last, then N; a tie of ambiguous sizes counts as row-major.
+  int64_t least = 0;
+  auto st = strides();
+  auto sz = sizes();
+  if (st[1] == 0) return MemoryFormat::contiguous;
+  const int64_t order4[] = {1, 3, 2, 0}, order5[] = {1, 4, 3, 2, 0};
+  const int64_t* order = n == 4 ? order4 : order5;
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t d = order[i];
+    if (sz[d] == 0 || st[d] < least) return MemoryFormat::contiguous;
+    if (d == 0 && least == st[1]) return MemoryFormat::contiguous;
+    least = st[d];
+    if (sz[d] > 1) least *= sz[d];
+  }
+  return n == 4 ? MemoryFormat::channels_last : MemoryFormat::channels_last_3d;
+}
+
+static bool dense(Ints sizes, Ints strides) {
+  const int64_t n = sizes.n;
+  SmallVec<int64_t, 8> perm(n);
+  for (int64_t i = 0; i < n; ++i) perm[i] = i;
+  std::sort(perm.begin(), perm.end(), [&](int64_t a, int64_t b) {
+    if (sizes[a] < 2) return false;
+    if (sizes[b] < 2) return true;
+    return strides[a] < strides[b];
+  });
+  int64_t expect = 1;
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t d = perm[i];
+    if (sizes[d] < 2) return true;
+    if (strides[d] != expect) return false;
+    expect *= sizes[d];
+  }
+  return true;
+}
+
+bool Tensor::is_non_overlapping_and_dense() const { return is_contiguous() || numel() < 2 || dense(sizes(), strides()); }
+
+Dims preserved_strides(Ints sizes, Ints strides) {
+  if (dense(sizes, strides)) return Dims(strides);
+  // The order of dimensions by stride, ties kept in logical order; broadcast dimensions stay where they are.
+  const int64_t n = sizes.n;
+  SmallVec<int64_t, 8> perm(n);
+  for (int64_t i = 0; i < n; ++i) perm[i] = n - 1 - i;  // fastest first
+  auto slower = [&](int64_t a, int64_t b) {              // 1: a must come after b
+    if (strides[a] == 0 || strides[b] == 0) return 0;
+    if (strides[a] < strides[b]) return -1;
+    if (strides[a] > strides[b]) return 1;
+    return sizes[a] > sizes[b] ? 1 : 0;
+  };
+  for (int64_t i = 1; i < n; ++i) {
+    int64_t k = i;
+    for (int64_t j = i - 1; j >= 0; --j) {
+      const int c = slower(perm[j], perm[k]);
+      if (c > 0) {
+        std::swap(perm[j], perm[k]);
+        k = j;
+      } else if (c < 0) break;
+    }
+  }
+  Dims out(n, 1);
+  int64_t s = 1;
+  for (int64_t i = 0; i < n; ++i) {
+    out[perm[i]] = s;
+    s *= sizes[perm[i]] > 1 ? sizes[perm[i]] : 1;
+  }
+  return out;
+}
+
+bool has_internal_overlap(const Tensor& t) {
+  if (t.is_non_overlapping_and_dense()) return false;
+  for (int64_t i = 0; i < t.ndim(); ++i)
+    if (t.strides()[i] == 0 && t.sizes()[i] > 1) return true;
+  return false;
+}
+
+bool may_overlap(const Tensor& a, const Tensor& b) {
+  if (!a.defined() || !b.defined() || a.numel() == 0 || b.numel() == 0) return false;
+  if (a.storage().get() != b.storage().get()) return false;
+  const int64_t ia = a.item_bytes(), ib = b.item_bytes();
+  const int64_t a0 = a.offset() * ia, b0 = b.offset() * ib;
+  const int64_t a1 = int64_t(storage_bytes(a.sizes(), a.strides(), a.offset(), ia));
+  const int64_t b1 = int64_t(storage_bytes(b.sizes(), b.strides(), b.offset(), ib));
+  return a0 < b1 && b0 < a1;
+}
+
+}  // namespace fb
