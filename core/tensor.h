@@ -19,6 +19,8 @@ struct AutogradMetaBase {
   virtual ~AutogradMetaBase() = default;
 };
 
+enum TensorFlags : uint8_t { kRequiresGrad = 1, kTrackedView = 2, kConj = 4, kNeg = 8, kWrappedNumber = 16, kInference = 32 };
+
 struct TensorImpl : RefCounted {
   Ref<Storage> storage;
   int64_t offset = 0;  // in elements
@@ -26,13 +28,19 @@ struct TensorImpl : RefCounted {
   Dims sizes, strides;
   DType dtype = DType::f32;
   Device device;
-  bool contiguous : 1 = true;
-  bool conj : 1 = false, neg : 1 = false;    // lazily conjugated or negated values
-  bool requires_grad : 1 = false;            // a leaf that wants a gradient, or a result with grad_fn
-  bool tracked_view : 1 = false;             // a differentiable view: its grad_fn may have to be made anew
-  bool wrapped_number : 1 = false;           // made from a bare number: yields in type promotion
-  bool inference : 1 = false;
-  bool py_owned : 1 = false;                 // the Python object is kept alive by this tensor
+  bool contiguous = true;
+  bool py_owned = false;                     // the Python object is kept alive by this tensor
+  // What makes a call leave the plain road; one load tells whether any of it holds.
+  union {
+    struct {
+      bool requires_grad : 1;   // a leaf that wants a gradient, or a result with grad_fn
+      bool tracked_view : 1;    // a differentiable view: its grad_fn may have to be made anew
+      bool conj : 1, neg : 1;   // lazily conjugated or negated values
+      bool wrapped_number : 1;  // made from a bare number: yields in type promotion
+      bool inference : 1;
+    };
+    uint8_t flags = 0;
+  };
   Layout layout = Layout::strided;
   AutogradMetaBase* autograd = nullptr;      // owned
   Ref<Storage> own_version;                  // set by .data: a version counter apart from the storage's

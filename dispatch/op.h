@@ -1,0 +1,112 @@
+// The run-time record of an operator, and the table of all of them. Cards (ops/) emit a constant CardRecord
+// each into a linker section; kernels (cpu/, cuda/) emit KernelRecords. The table is made from both on first use.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/device.h"
+#include "dispatch/schema.h"
+#include "dispatch/value.h"
+
+namespace fb {
+
+struct OpEntry;
+struct VjpRule;
+struct PointwiseCard;
+
+using Invoke = void (*)(const OpEntry& op, const Value* args, Results& out);
+
+// Which names a card gets; a card says so, its family has a default.
+namespace form {
+enum : uint32_t {
+  fn = 1,        // torch.NAME
+  method = 2,    // Tensor.NAME
+  inplace = 4,   // NAME_ as method, and as torch.NAME_ where fn holds too
+  out = 8,       // out=
+  nn = 16,       // torch._C._nn.NAME
+  hidden = 32,   // torch.ops.aten only
+};
+}
+
+enum class CardKind : uint8_t { composite, pointwise, view, structured, direct, lowered };
+
+struct CardRecord {
+  const char* schema;
+  CardKind kind;
+  uint32_t forms;
+  uint32_t numbers;        // Tensor arguments that take a bare number, as a bit mask of positions
+  Invoke body;             // composite and lowered cards: the program over other cards
+  Invoke meta;             // structured cards: makes the outputs, without values
+  Invoke view;             // view cards: geometry of the result(s)
+  const VjpRule* vjp;      // null: not differentiable
+  const PointwiseCard* pointwise;
+  const char* aliases;     // other names, separated by spaces
+  const char* grad_name;   // null: made from the name ("SigmoidBackward0")
+  const char* doc;
+  bool lazy_bits;          // takes tensors with conj or neg bits as they are
+  bool no_autograd_check;  // results never require grad (indices, comparisons)
+};
+
+enum class KernelStyle : uint8_t { structured, direct, pointwise };
+
+struct KernelRecord {
+  const char* op;          // "add.Tensor"
+  DeviceType device;
+  KernelStyle style;
+  int rank;                // the least that accepts runs
+  bool (*accepts)(const Value* args);  // null: everything
+  Invoke run;
+  const void* table;       // pointwise: bodies by type
+};
+
+enum class OpForm : uint8_t { functional, inplace, out };
+
+struct Packet;
+
+struct OpEntry {
+  const CardRecord* card = nullptr;
+  OpForm form = OpForm::functional;
+  Schema schema;
+  Packet* packet = nullptr;
+  const OpEntry* functional = nullptr;  // of the other forms
+  Invoke invoke = nullptr;              // the call as users make it
+  Invoke run = nullptr;                 // below autograd
+  std::vector<const KernelRecord*> cpu; // best first
+  std::string grad_name;                // "AddBackward0"
+
+  void operator()(const Value* args, Results& out) const { invoke(*this, args, out); }
+};
+
+struct Packet {
+  std::string name;
+  uint32_t forms = 0;
+  std::vector<OpEntry*> overloads;  // functional (or in-place by nature); then the derived forms
+  const char* doc = nullptr;
+};
+
+// Null where there is no operator of that name.
+Packet* find_packet(std::string_view name);
+// "add.Tensor", "add_.Tensor", "add.out"; null where absent.
+const OpEntry* find_op(std::string_view full_name);
+// Every packet, sorted by name.
+const std::vector<Packet*>& all_packets();
+
+// The first kernel that accepts; raises NotImplementedError naming operator and device otherwise.
+const KernelRecord& select_kernel(const OpEntry& op, Device device, const Value* args);
+
+// Of the tensor arguments: the union of their TensorFlags, and the device they are on (raises where they differ).
+uint8_t argument_flags(const OpEntry& op, const Value* args);
+Device common_device(const OpEntry& op, const Value* args);
+
+// Autograd's side of a call, defined in autograd/: records a node around op.run.
+void autograd_invoke(const OpEntry& op, const Value* args, Results& out, uint8_t flags);
+void autograd_invoke_view(const OpEntry& op, const Value* args, Results& out, uint8_t flags);
+void autograd_invoke_inplace(const OpEntry& op, const Value* args, Results& out, uint8_t flags);
+
+// Writes `from` into the out= tensor `to`: type and device checked, resized (with a warning where it held elements).
+void write_out(const OpEntry& op, const Tensor& to, const Tensor& from);
+// Raises unless `t` may be written in place by a result of this shape and type.
+void check_inplace_result(const OpEntry& op, const Tensor& t, Ints sizes, DType dtype);
+
+}  // namespace fb

@@ -1,0 +1,31 @@
+// What a thread carries besides its stack. Copied into the autograd engine and the pool with the work.
+#pragma once
+#include <cstdint>
+
+#include "core/dtype.h"
+
+namespace fb {
+
+struct ThreadState {
+  bool grad_enabled = true;
+  bool inference = false;
+  bool view_replay = false;      // inside the engine: views are made without tracking
+  bool multithreading = true;
+  uint32_t modes = 0;            // Python dispatch or function modes that are active
+  uint64_t sequence = 0;         // numbers autograd nodes in order of creation
+};
+
+extern __attribute__((tls_model("initial-exec"))) constinit thread_local ThreadState tls;
+
+struct GradMode {
+  bool before;
+  explicit GradMode(bool on) : before(tls.grad_enabled) { tls.grad_enabled = on; }
+  ~GradMode() { tls.grad_enabled = before; }
+  GradMode(const GradMode&) = delete;
+};
+
+// The type of floating results made from nothing; torch.set_default_dtype.
+extern DType default_dtype;
+inline DType default_complex_dtype() { return to_complex(default_dtype); }
+
+}  // namespace fb
