@@ -26,16 +26,16 @@ template <FixedString Name, class... A>
 void call_into(Results& out, const A&... a) {
   Value v[kMaxCallArgs] = {Value(a)...};
   // The tags of one instantiation vary only where an argument may be absent; a miss resolves again.
-  static const OpEntry* cached = nullptr;
-  static uint64_t cached_key = 0;
+  // One word holds the entry (48 bits of address) and the key it was found for, so that threads cannot mix them.
+  static uint64_t cached = 0;
   uint64_t key = 1;
   for (size_t i = 0; i < sizeof...(A); ++i) key = key * 31 + uint64_t(v[i].tag);
-  const OpEntry* e = __atomic_load_n(&cached, __ATOMIC_ACQUIRE);
-  if (!e || __atomic_load_n(&cached_key, __ATOMIC_RELAXED) != key) {
+  key = (key ^ key >> 16 ^ key >> 32) << 48;
+  const uint64_t c = __atomic_load_n(&cached, __ATOMIC_ACQUIRE);
+  const OpEntry* e = reinterpret_cast<const OpEntry*>(c & 0xffffffffffff);
+  if (!e || (c & ~uint64_t(0xffffffffffff)) != key) {
     e = &resolve_op(Name.s, v, int(sizeof...(A)));
-    __atomic_store_n(&cached, nullptr, __ATOMIC_RELEASE);
-    __atomic_store_n(&cached_key, key, __ATOMIC_RELEASE);
-    __atomic_store_n(&cached, e, __ATOMIC_RELEASE);
+    __atomic_store_n(&cached, reinterpret_cast<uint64_t>(e) | key, __ATOMIC_RELEASE);
   }
   call_with_defaults(*e, v, int(sizeof...(A)), out);
 }

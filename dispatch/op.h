@@ -58,6 +58,7 @@ struct KernelRecord {
   bool (*accepts)(const Value* args);  // null: everything
   Invoke run;
   const void* table;       // pointwise: bodies by type
+  void (*loop)(struct PointwiseLoop&) = nullptr;  // pointwise: the driver
 };
 
 enum class OpForm : uint8_t { functional, inplace, out };

@@ -1,0 +1,255 @@
+#include "dispatch/invoke.h"
+
+#include "dispatch/call.h"
+#include "dispatch/card.h"
+#include "dispatch/pointwise.h"
+#include "dispatch/thread_state.h"
+
+namespace fb {
+
+constinit thread_local ThreadState tls;
+DType default_dtype = DType::f32;
+
+uint8_t argument_flags(const OpEntry& op, const Value* args) {
+  uint8_t f = 0;
+  for (uint64_t m = op.schema.tensor_mask; m; m &= m - 1) {
+    const Value& v = args[__builtin_ctzll(m)];
+    if (v.tag == Tag::tensor) f |= v.t->flags;
+  }
+  for (uint64_t m = op.schema.list_mask; m; m &= m - 1) {
+    const Value& v = args[__builtin_ctzll(m)];
+    if (v.tag == Tag::tensors)
+      for (const Tensor& t : v.tensor_list())
+        if (t.defined()) f |= t->flags;
+  }
+  return f;
+}
+
+Device common_device(const OpEntry& op, const Value* args) {
+  Device d;
+  bool found = false;
+  const Tensor* first = nullptr;
+  auto see = [&](const Tensor& t) {
+    if (t->wrapped_number) return;
+    if (!found || first->ndim() == 0) {
+      if (!found || t.ndim() > 0 || !(t.device() == d)) {
+        if (!found || t.ndim() > 0) {
+          d = t.device();
+          first = &t;
+          found = true;
+        }
+      }
+      return;
+    }
+    if (!(t.device() == d) && t.ndim() > 0)
+      raise_runtime("operator ", op.schema.name, " was given tensors on different devices, ", d, " (shape ", first->sizes(),
+                    ") and ", t.device(), " (shape ", t.sizes(), ")");
+  };
+  for (uint64_t m = op.schema.tensor_mask; m; m &= m - 1) {
+    const Value& v = args[__builtin_ctzll(m)];
+    if (v.tag == Tag::tensor) see(v.tensor());
+  }
+  for (uint64_t m = op.schema.list_mask; m; m &= m - 1) {
+    const Value& v = args[__builtin_ctzll(m)];
+    if (v.tag == Tag::tensors)
+      for (const Tensor& t : v.tensor_list())
+        if (t.defined()) see(t);
+  }
+  if (!found)
+    for (size_t i = 0; i < op.schema.args.size(); ++i)
+      if (args[i].tag == Tag::device) d = args[i].device();
+  return d;
+}
+
+const KernelRecord& select_kernel(const OpEntry& op, Device device, const Value* args) {
+  if (device.is_cpu())
+    for (const KernelRecord* k : op.cpu)
+      if (!k->accepts || k->accepts(args)) return *k;
+  raise_not_implemented("operator ", op.schema.full_name(), " has no kernel for device ", device,
+                        op.cpu.empty() || !device.is_cpu() ? "" : " that accepts these arguments");
+}
+
+void write_out(const OpEntry& op, const Tensor& to, const Tensor& from) {
+  FB_CHECK(can_cast(from.dtype(), to.dtype()), op.schema.name, ": a result of type ", from.dtype(),
+           " cannot be written to out of type ", to.dtype());
+  FB_CHECK(to.device() == from.device(), op.schema.name, ": out is on ", to.device(), ", the result on ", from.device());
+  if (!(to.sizes() == from.sizes())) {
+    if (to.numel() != 0)
+      warn(text("out of shape ", to.sizes(), " was resized to the result's shape ", from.sizes(), " of ", op.schema.name,
+                "; pass an empty tensor (t.resize_(0)) to say that this is meant"));
+    op_list<"resize_">(to, from.sizes());
+  }
+  GradMode no(false);
+  op_list<"copy_">(to, from);
+}
+
+void check_inplace_result(const OpEntry& op, const Tensor& t, Ints sizes, DType dtype) {
+  FB_CHECK(t.sizes() == sizes, op.schema.name, ": the result of shape ", sizes, " does not fit into self of shape ", t.sizes());
+  FB_CHECK(can_cast(dtype, t.dtype()), op.schema.name, ": a result of type ", dtype, " cannot be written to self of type ", t.dtype());
+}
+
+namespace {
+
+// ---- below autograd ----
+
+void run_structured(const OpEntry& op, const Value* args, Results& out) {
+  op.card->meta(op, args, out);
+  const Device d = out.size() ? out[0].device() : common_device(op, args);
+  if (d.is_meta()) return;
+  select_kernel(op, d, args).run(op, args, out);
+}
+
+void run_direct(const OpEntry& op, const Value* args, Results& out) {
+  select_kernel(op, common_device(op, args), args).run(op, args, out);
+}
+
+void run_lowered(const OpEntry& op, const Value* args, Results& out) {
+  GradMode no(false);
+  op.card->body(op, args, out);
+}
+
+void run_view(const OpEntry& op, const Value* args, Results& out) { op.card->view(op, args, out); }
+
+// In place: the functional result written over self.
+void run_generic_inplace(const OpEntry& op, const Value* args, Results& out) {
+  const Tensor self = args[0].tensor();
+  if (op.card->kind == CardKind::view) {  // only the geometry changes
+    Results r;
+    op.card->view(op, args, r);
+    self->sizes = r[0]->sizes;
+    self->strides = r[0]->strides;
+    self->offset = r[0]->offset;
+    self->refresh();
+    out.push(self);
+    return;
+  }
+  Results r;
+  op.functional->run(*op.functional, args, r);
+  check_inplace_result(op, self, r[0].sizes(), r[0].dtype());
+  GradMode no(false);
+  op_list<"copy_">(self, r[0]);
+  out.push(self);
+}
+
+void run_generic_out(const OpEntry& op, const Value* args, Results& out) {
+  const int nout = int(op.schema.returns.size()), nargs = int(op.schema.args.size()) - nout;
+  Results r;
+  GradMode no(false);
+  op.functional->invoke(*op.functional, args, r);
+  for (int i = 0; i < nout; ++i) {
+    const Tensor to = args[nargs + i].tensor();
+    write_out(op, to, r[i]);
+    out.push(to);
+  }
+}
+
+// Runs op.run with lazily conjugated or negated arguments made real first.
+void run_resolved(const OpEntry& op, const Value* args, Results& out, uint8_t flags) {
+  if ((flags & (kConj | kNeg)) == 0 || op.card->lazy_bits) return op.run(op, args, out);
+  constexpr int kMax = 64;
+  Value v[kMax];
+  std::vector<Tensor> keep;
+  std::vector<std::vector<Tensor>> lists;
+  keep.reserve(op.schema.args.size());
+  lists.reserve(op.schema.args.size());
+  auto real = [](const Tensor& t) { return !t.defined() || !(t->flags & (kConj | kNeg)) ? t : op_list<"clone">(t)[0]; };
+  bool self_written = false;
+  for (size_t i = 0; i < op.schema.args.size(); ++i) {
+    v[i] = args[i];
+    if (args[i].tag == Tag::tensor && (args[i].t->flags & (kConj | kNeg))) {
+      if (op.schema.args[i].written) self_written = true;
+      keep.push_back(real(args[i].tensor()));
+      v[i] = Value(keep.back());
+    } else if (args[i].tag == Tag::tensors) {
+      lists.emplace_back();
+      for (const Tensor& t : args[i].tensor_list()) lists.back().push_back(real(t));
+      v[i] = Value(lists.back());
+    }
+  }
+  op.run(op, v, out);
+  if (self_written) {  // the copy was written; bring it home through copy_, which takes the bits
+    GradMode no(false);
+    const Tensor self = args[0].tensor();
+    op_list<"copy_">(self, v[0].tensor());
+    out[0] = self;
+  }
+}
+
+// ---- the top of a call ----
+
+void invoke_composite(const OpEntry& op, const Value* args, Results& out) { op.card->body(op, args, out); }
+
+void invoke_functional(const OpEntry& op, const Value* args, Results& out) {
+  const uint8_t f = argument_flags(op, args);
+  if ((f & (kRequiresGrad | kTrackedView)) && tls.grad_enabled && (op.card->vjp || op.card->pointwise))
+    return autograd_invoke(op, args, out, f);
+  run_resolved(op, args, out, f);
+}
+
+void invoke_view(const OpEntry& op, const Value* args, Results& out) {
+  autograd_invoke_view(op, args, out, args[0].tag == Tag::tensor ? args[0].t->flags : 0);
+}
+
+void invoke_inplace(const OpEntry& op, const Value* args, Results& out) {
+  const uint8_t f = argument_flags(op, args);
+  if (f & (kRequiresGrad | kTrackedView | kInference) || tls.inference) return autograd_invoke_inplace(op, args, out, f);
+  run_resolved(op, args, out, f);
+  args[0].t->bump_version();
+}
+
+void invoke_out(const OpEntry& op, const Value* args, Results& out) {
+  const uint8_t f = argument_flags(op, args);
+  if ((f & kRequiresGrad) && tls.grad_enabled)
+    raise_runtime(op.schema.name, ": out= was given, but an argument requires grad; results written to out= are not "
+                  "recorded for backward (use torch.no_grad() or leave out= away)");
+  run_resolved(op, args, out, f & ~(kConj | kNeg));
+  for (int i = 0; i < out.size(); ++i) out[i]->bump_version();
+}
+
+}  // namespace
+
+namespace detail {
+void put_views(Results& out, const Tensor& base, const Geometry& g) { out.push(base.alias(g.sizes, g.strides, g.offset)); }
+void put_views(Results& out, const Tensor& base, const std::vector<Geometry>& gs) {
+  std::vector<Tensor> v;
+  v.reserve(gs.size());
+  for (const Geometry& g : gs) v.push_back(base.alias(g.sizes, g.strides, g.offset));
+  out.set_list(std::move(v));
+}
+}  // namespace detail
+
+void set_invoke(OpEntry& e) {
+  const CardKind k = e.card->kind;
+  if (e.form == OpForm::out) {
+    e.run = k == CardKind::pointwise ? &run_pointwise : &run_generic_out;
+    e.invoke = &invoke_out;
+    return;
+  }
+  if (e.form == OpForm::inplace) {
+    e.run = k == CardKind::pointwise ? &run_pointwise : &run_generic_inplace;
+    e.invoke = &invoke_inplace;
+    if (k == CardKind::composite) {
+      // The body makes a new tensor; writing it over self is one recorded copy.
+      e.invoke = +[](const OpEntry& op, const Value* args, Results& out) {
+        Results r;
+        op.card->body(op, args, r);
+        const Tensor self = args[0].tensor();
+        check_inplace_result(op, self, r[0].sizes(), r[0].dtype());
+        op_list<"copy_">(self, r[0]);
+        out.push(self);
+      };
+    }
+    return;
+  }
+  switch (k) {
+    case CardKind::composite: e.run = e.invoke = &invoke_composite; return;
+    case CardKind::pointwise: e.run = &run_pointwise; break;
+    case CardKind::view: e.run = &run_view; e.invoke = &invoke_view; return;
+    case CardKind::structured: e.run = &run_structured; break;
+    case CardKind::direct: e.run = &run_direct; break;
+    case CardKind::lowered: e.run = &run_lowered; break;
+  }
+  e.invoke = e.schema.writes ? &invoke_inplace : &invoke_functional;
+}
+
+}  // namespace fb

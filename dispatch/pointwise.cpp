@@ -1,0 +1,414 @@
+// The geometry of a pointwise call: promotion, broadcasting, the output's strides, coalescing.
+#include "dispatch/pointwise.h"
+
+#include <cstring>
+
+#include "dispatch/call.h"
+#include "dispatch/thread_state.h"
+
+namespace fb {
+namespace {
+
+bool is_operand(const Value& v) { return v.tag == Tag::tensor || v.is_number(); }
+
+DType number_type(const Value& v) {
+  switch (v.tag) {
+    case Tag::floating: return default_dtype;
+    case Tag::complex: return default_complex_dtype();
+    case Tag::boolean: return DType::boolean;
+    default: return DType::i64;
+  }
+}
+
+// The higher-ranking group wins unless the lower holds a higher kind of number.
+DType combine(DType high, DType low) {
+  if (high == DType::none) return low;
+  if (low == DType::none || is_complex(high)) return high;
+  if (is_floating(high)) return is_complex(low) ? to_complex(high) : high;
+  if (high == DType::boolean || is_floating(low) || is_complex(low)) return promote(high, low);
+  return high;
+}
+
+DType join(DType a, DType b, bool& failed) {
+  if (a == DType::none) return b;
+  if (b == DType::none) return a;
+  const DType r = promote(a, b);
+  failed |= r == DType::none;
+  return r;
+}
+
+}  // namespace
+
+DType result_type(const Value* v, int n, uint32_t skip) {
+  DType dims = DType::none, zero = DType::none, number = DType::none;
+  bool failed = false;
+  for (int i = 0; i < n; ++i) {
+    if (skip >> i & 1) continue;
+    if (v[i].tag == Tag::tensor) {
+      const TensorImpl* t = v[i].t;
+      if (t->wrapped_number) {
+        const DType d = is_complex(t->dtype) ? default_complex_dtype() : is_floating(t->dtype) ? default_dtype : t->dtype;
+        number = join(number, d, failed);
+      } else if (t->sizes.empty()) zero = join(zero, t->dtype, failed);
+      else dims = join(dims, t->dtype, failed);
+    } else if (v[i].is_number()) number = join(number, number_type(v[i]), failed);
+  }
+  if (failed) return DType::none;
+  return combine(dims, combine(zero, number));
+}
+
+namespace {
+
+[[noreturn]] void raise_no_common_type(const char* name, const Value* v, int n) {
+  std::string s;
+  for (int i = 0; i < n; ++i)
+    if (is_operand(v[i])) s += text(s.empty() ? "" : ", ", v[i].tag == Tag::tensor ? v[i].t->dtype : number_type(v[i]));
+  raise_runtime(name, ": the types ", s, " have no common type; convert one of them first");
+}
+
+void put_number(char (&to)[16], const Value& v, DType d) {
+  const Scalar s = v.scalar();
+  visit_types<uint8_t, int8_t, int16_t, int32_t, int64_t, half, float, double, cfloat, cdouble, bool, bfloat16,
+              uint16_t, uint32_t, uint64_t, float8_e5m2, float8_e4m3fn>(d, [&]<class T>() {
+    const T x = s.to<T>();
+    std::memcpy(to, &x, sizeof x);
+  });
+}
+
+// Strides of a fresh output: those of the inputs where all agree, else dimensions ordered by the inputs' strides.
+Dims output_strides(const Value* v, int n, const Dims& shape) {
+  const int nd = int(shape.size());
+  bool same_shape = true, all_contiguous = true, all_channels_last = nd == 4 || nd == 5, same_strides = true;
+  const TensorImpl* first = nullptr;
+  for (int i = 0; i < n; ++i) {
+    if (v[i].tag != Tag::tensor || (v[i].t->wrapped_number && v[i].t->sizes.empty() && nd > 0)) {
+      if (v[i].tag == Tag::tensor && nd > 0) same_shape = false;
+      if (v[i].is_number() && nd > 0) same_shape = false;
+      continue;
+    }
+    const TensorImpl* t = v[i].t;
+    if (!(t->sizes == shape)) same_shape = false;
+    all_contiguous = all_contiguous && t->contiguous;
+    all_channels_last = all_channels_last && t->sizes.size() == nd &&
+        v[i].tensor().is_contiguous(nd == 4 ? MemoryFormat::channels_last : MemoryFormat::channels_last_3d);
+    if (!first) first = t;
+    else same_strides = same_strides && t->strides == first->strides;
+  }
+  if (same_shape && first) {
+    if (all_contiguous) return contiguous_strides(shape);
+    if (all_channels_last) return channels_last_strides(shape);
+    if (same_strides && Tensor(Ref<TensorImpl>::share(const_cast<TensorImpl*>(first))).is_non_overlapping_and_dense())
+      return first->strides;
+  }
+  SmallVec<int64_t, 8> perm(nd);
+  for (int i = 0; i < nd; ++i) perm[i] = nd - 1 - i;
+  auto stride_of = [&](const TensorImpl* t, int64_t d) -> int64_t {
+    const int64_t at = d - (nd - t->sizes.size());
+    return at < 0 || (t->sizes[at] == 1 && shape[d] != 1) ? 0 : t->strides[at] * item_size(t->dtype);
+  };
+  auto order = [&](int64_t a, int64_t b) {
+    for (int i = 0; i < n; ++i) {
+      if (v[i].tag != Tag::tensor) continue;
+      const int64_t sa = stride_of(v[i].t, a), sb = stride_of(v[i].t, b);
+      if (sa == 0 || sb == 0) continue;
+      if (sa < sb) return -1;
+      if (sa > sb) return 1;
+      if (shape[a] > shape[b]) return 1;
+    }
+    return 0;
+  };
+  for (int64_t i = 1; i < nd; ++i) {
+    int64_t k = i;
+    for (int64_t j = i - 1; j >= 0; --j) {
+      const int c = order(perm[j], perm[k]);
+      if (c > 0) {
+        std::swap(perm[j], perm[k]);
+        k = j;
+      } else if (c < 0) break;
+    }
+  }
+  Dims st(nd, 1);
+  int64_t s = 1;
+  for (int i = 0; i < nd; ++i) {
+    st[perm[i]] = s;
+    s *= shape[perm[i]] > 1 ? shape[perm[i]] : 1;
+  }
+  return st;
+}
+
+// Orders the dimensions of a loop fastest first by the output's strides, and joins those that are one run in every operand.
+void finish_loop(PointwiseLoop& L) {
+  const int nd = L.ndim;
+  SmallVec<int64_t, 8> perm(nd);
+  for (int i = 0; i < nd; ++i) perm[i] = nd - 1 - i;
+  auto key = [&](int64_t d) {
+    for (int i = 0; i <= L.nin; ++i)
+      if (L.op[i].strides[d] != 0) return L.op[i].strides[d];
+    return int64_t(0);
+  };
+  for (int64_t i = 1; i < nd; ++i)
+    for (int64_t j = i; j > 0 && key(perm[j]) && key(perm[j - 1]) > key(perm[j]); --j) std::swap(perm[j], perm[j - 1]);
+  Dims shape;
+  Dims st[PointwiseLoop::kMax];
+  for (int k = 0; k < nd; ++k) {
+    const int64_t d = perm[k], size = L.shape[d];
+    if (size == 1) continue;
+    bool join = !shape.empty();
+    for (int i = 0; i <= L.nin && join; ++i)
+      join = L.op[i].strides[d] == st[i].back() * shape.back();
+    if (join) {
+      shape.back() *= size;
+      continue;
+    }
+    shape.push_back(size);
+    for (int i = 0; i <= L.nin; ++i) st[i].push_back(L.op[i].strides[d]);
+  }
+  if (shape.empty()) {
+    shape.push_back(1);
+    for (int i = 0; i <= L.nin; ++i) st[i].push_back(0);
+  }
+  L.shape = shape;
+  L.ndim = int(shape.size());
+  for (int i = 0; i <= L.nin; ++i) L.op[i].strides = std::move(st[i]);
+}
+
+void check_written(const char* name, const Tensor& out, const Value* v, int n) {
+  FB_CHECK(!has_internal_overlap(out), name, ": the tensor to be written, of shape ", out.sizes(), " and strides ", out.strides(),
+           ", has elements that share memory; clone() it first");
+  for (int i = 0; i < n; ++i) {
+    if (v[i].tag != Tag::tensor) continue;
+    const Tensor& t = v[i].tensor();
+    if (t.is(out) || !may_overlap(t, out)) continue;
+    if (t.data() == out.data() && t.sizes() == out.sizes() && t.strides() == out.strides() && t.dtype() == out.dtype()) continue;
+    // Interleaved views of one storage (columns of a matrix) touch the same span but may share no element; equal
+    // strides with offsets that differ by less than the innermost step are the common case.
+    if (!t.is_non_overlapping_and_dense() || !out.is_non_overlapping_and_dense()) continue;
+    raise_runtime(name, ": an argument of shape ", t.sizes(), " and the tensor to be written, of shape ", out.sizes(),
+                  ", partly share memory; clone() one of them first");
+  }
+}
+
+Device device_of(const char* name, const Value* v, int n) {
+  Device d;
+  const TensorImpl* first = nullptr;
+  for (int i = 0; i < n; ++i) {
+    if (v[i].tag != Tag::tensor || v[i].t->wrapped_number) continue;
+    const TensorImpl* t = v[i].t;
+    if (!first || (first->sizes.empty() && !t->sizes.empty())) {
+      first = t;
+      d = t->device;
+    } else if (!(t->device == d) && !t->sizes.empty())
+      raise_runtime(name, ": tensors on different devices, ", d, " (shape ", first->sizes, ") and ", t->device, " (shape ",
+                    t->sizes, ")");
+  }
+  return d;
+}
+
+}  // namespace
+
+Tensor run_pointwise_body(const char* name, PointwiseRun run, PointwiseBody body, const Value* v, int nin,
+                          uint32_t bool_operands, DType compute, DType result, const Scalar* attrs, const Tensor* given,
+                          uint32_t) {
+  Dims shape;
+  bool have = false, linear = true;
+  const TensorImpl* first = nullptr;
+  for (int i = 0; i < nin; ++i) {
+    if (v[i].tag != Tag::tensor) continue;
+    const TensorImpl* t = v[i].t;
+    const DType want = bool_operands >> i & 1 ? DType::boolean : compute;
+    linear = linear && t->contiguous && t->dtype == want;
+    if (!have) {
+      shape = t->sizes;
+      first = t;
+      have = true;
+    } else if (!(t->sizes == shape)) {
+      linear = false;
+      if (!(is_expandable_to(t->sizes, shape))) {
+        const int64_t n = shape.size() > t->sizes.size() ? shape.size() : t->sizes.size();
+        for (int64_t d = 1; d <= n; ++d) {
+          const int64_t a = d <= shape.size() ? shape[shape.size() - d] : 1, b = d <= t->sizes.size() ? t->sizes[t->sizes.size() - d] : 1;
+          FB_CHECK(a == b || a == 1 || b == 1, name, ": shapes ", first->sizes, " and ", t->sizes, " do not broadcast: sizes ", a,
+                   " and ", b, " meet at dimension ", n - d);
+        }
+        shape = broadcast_sizes(shape, t->sizes);
+      }
+    }
+  }
+  Tensor out;
+  if (given) {
+    out = *given;
+    check_written(name, out, v, nin);
+    linear = linear && out.is_contiguous() && out.dtype() == result && out.sizes() == shape;
+  } else {
+    const Device d = device_of(name, v, nin);
+    if (linear) out = Tensor::empty(shape, {result, d});
+    else out = Tensor::empty_strided(shape, output_strides(v, nin, shape), {result, d});
+  }
+  if (out.is_meta() || out.numel() == 0) return out;
+  FB_CHECK(body != nullptr, "");
+  PointwiseLoop L;
+  L.nin = nin;
+  L.numel = out.numel();
+  L.body = body;
+  L.attrs = attrs;
+  L.op[0].data = static_cast<char*>(out.data());
+  L.op[0].stored = out.dtype();
+  L.op[0].computed = result;
+  for (int i = 0; i < nin; ++i) {
+    auto& o = L.op[i + 1];
+    o.computed = bool_operands >> i & 1 ? DType::boolean : compute;
+    if (v[i].tag == Tag::tensor) {
+      FB_CHECK(v[i].t->device.is_cpu(), name, ": argument ", i, " is on ", v[i].t->device, ", the result on cpu");
+      o.data = static_cast<char*>(v[i].tensor().data());
+      o.stored = v[i].t->dtype;
+    } else {
+      put_number(o.number, v[i], o.computed);
+      o.data = o.number;
+      o.stored = o.computed;
+    }
+  }
+  if (linear) {
+    L.ndim = 1;
+    L.shape.push_back(L.numel);
+    L.op[0].strides.push_back(item_size(result));
+    for (int i = 0; i < nin; ++i) L.op[i + 1].strides.push_back(v[i].tag == Tag::tensor ? item_size(L.op[i + 1].stored) : 0);
+  } else {
+    const int nd = int(out.ndim());
+    L.ndim = nd;
+    L.shape = Dims(out.sizes());
+    for (int d = 0; d < nd; ++d) L.op[0].strides.push_back(out.strides()[d] * out.item_bytes());
+    for (int i = 0; i < nin; ++i) {
+      auto& o = L.op[i + 1];
+      o.strides.resize(nd, 0);
+      if (v[i].tag != Tag::tensor) continue;
+      const TensorImpl* t = v[i].t;
+      const int64_t pad = nd - t->sizes.size();
+      for (int64_t d = 0; d < t->sizes.size(); ++d)
+        if (t->sizes[d] != 1) o.strides[pad + d] = t->strides[d] * item_size(t->dtype);
+    }
+    finish_loop(L);
+  }
+  run(L);
+  return out;
+}
+
+namespace {
+
+struct Prepared {
+  Value operands[kMaxOperands];
+  Scalar attrs[8];
+  int nin = 0, nattr = 0, mode = 0;
+};
+
+// Splits the arguments of a call into operands and numbers.
+void prepare(const OpEntry& op, const Value* args, Prepared& p) {
+  const PointwiseCard& c = *op.card->pointwise;
+  const size_t n = op.functional->schema.args.size();
+  const uint64_t tensors = op.functional->schema.tensor_mask;
+  for (size_t i = 0; i < n; ++i) {
+    if (tensors >> i & 1) {
+      if (!is_operand(args[i])) raise_type(op.schema.name, ": argument '", op.schema.args[i].name, "' must be a Tensor, None was given");
+      p.operands[p.nin++] = args[i];
+    } else if (op.schema.args[i].type != ArgType::string) p.attrs[p.nattr++] = args[i].scalar();
+  }
+  if (c.check) c.check(args);
+  if (c.mode) p.mode = c.mode(args);
+}
+
+const KernelRecord& pointwise_kernel(const OpEntry& op) {
+  if (op.cpu.empty()) raise_not_implemented("operator ", op.schema.full_name(), " has no loops for cpu");
+  return *op.cpu[0];
+}
+
+}  // namespace
+
+void run_pointwise(const OpEntry& op, const Value* args, Results& res) {
+  const PointwiseCard& c = *op.card->pointwise;
+  Prepared p;
+  prepare(op, args, p);
+  const Promotion pr = c.promotion(args);
+  DType common = result_type(p.operands, p.nin, c.bool_operands);
+  if (common == DType::none) raise_no_common_type(op.schema.name.c_str(), p.operands, p.nin);
+  if (pr.int_to_float && is_integral(common, true)) common = default_dtype;
+  // A bare complex number among the attributes (alpha, value) makes the operation complex in PyTorch only through operands.
+  const DType result = pr.result == ResultType::boolean ? DType::boolean : pr.result == ResultType::real ? to_real(common) : common;
+  const KernelRecord& k = pointwise_kernel(op);
+  const auto& table = *static_cast<const PointwiseTable*>(k.table);
+  const PointwiseBody body = (c.types & types::bit(common)) ? table.forward[p.mode * kTypeSlots + int(common)] : nullptr;
+  if (!body)
+    raise(c.types & types::bit(common) || is_float8(common) ? ErrorKind::not_implemented : ErrorKind::not_implemented,
+          text("operator ", op.schema.name, " is not implemented for type ", common));
+  const PointwiseRun run = k.loop;
+  if (op.form == OpForm::functional) {
+    res.push(run_pointwise_body(op.schema.name.c_str(), run, body, p.operands, p.nin, c.bool_operands, common, result, p.attrs, nullptr));
+    return;
+  }
+  const Tensor out = op.form == OpForm::inplace ? args[0].tensor() : args[op.functional->schema.args.size()].tensor();
+  Dims shape;
+  for (int i = 0; i < p.nin; ++i)
+    if (p.operands[i].tag == Tag::tensor) shape = broadcast_sizes(shape, p.operands[i].t->sizes);
+  if (op.form == OpForm::inplace) {
+    FB_CHECK(out.sizes() == shape.span(), op.schema.name, ": the result of shape ", shape, " does not fit into self of shape ", out.sizes());
+    FB_CHECK(can_cast(result, out.dtype()), op.schema.name, ": a result of type ", result, " cannot be written to self of type ", out.dtype());
+  } else {
+    FB_CHECK(can_cast(result, out.dtype()), op.schema.name, ": a result of type ", result, " cannot be written to out of type ", out.dtype());
+    if (!(out.sizes() == shape.span())) {
+      if (out.numel())
+        warn(text("out of shape ", out.sizes(), " was resized to the result's shape ", shape, " of ", op.schema.name));
+      op_list<"resize_">(out, shape);
+    }
+  }
+  if (out->flags & (kConj | kNeg)) {  // write through a plain tensor; copy_ knows the bits
+    const Tensor plain = run_pointwise_body(op.schema.name.c_str(), run, body, p.operands, p.nin, c.bool_operands, common, result, p.attrs, nullptr);
+    op_list<"copy_">(out, plain);
+  } else {
+    run_pointwise_body(op.schema.name.c_str(), run, body, p.operands, p.nin, c.bool_operands, common, result, p.attrs, &out);
+  }
+  res.push(out);
+}
+
+Tensor run_pointwise_grad(const OpEntry& op, int i, const Tensor& g, const Tensor* operands, const Tensor& result, const Value* args) {
+  const PointwiseCard& c = *op.card->pointwise;
+  const PointwiseGrad& gi = c.grads[i];
+  Value attrs[8];
+  Scalar scalars[8];
+  int nattr = 0;
+  for (size_t a = 0; a < op.functional->schema.args.size(); ++a)
+    if (!(op.functional->schema.tensor_mask >> a & 1) && op.functional->schema.args[a].type != ArgType::string) {
+      attrs[nattr] = args[a];
+      scalars[nattr++] = args[a].scalar();
+    }
+  const int mode = c.mode ? c.mode(args) : 0;
+  bool again = tls.grad_enabled && (g->flags & (kRequiresGrad | kTrackedView));
+  if (tls.grad_enabled) {
+    for (int k = 0; k < c.nin; ++k) again |= (gi.saves_in >> k & 1) && operands[k].defined() && (operands[k]->flags & (kRequiresGrad | kTrackedView));
+    again |= gi.saves_out && result.defined() && (result->flags & (kRequiresGrad | kTrackedView));
+  }
+  Value v[kMaxOperands + 2];
+  int n = 0;
+  v[n++] = Value(g);
+  bool plain = true;
+  uint32_t masks = 0;
+  for (int k = 0; k < c.nin; ++k)
+    if (gi.saves_in >> k & 1) {
+      if (c.bool_operands >> k & 1) masks |= 1u << n;
+      v[n++] = Value(operands[k]);
+      plain = plain && operands[k].defined() && !(operands[k]->flags & (kConj | kNeg)) && operands[k].device().is_cpu();
+    }
+  if (gi.saves_out) {
+    v[n++] = Value(result);
+    plain = plain && !(result->flags & (kConj | kNeg));
+  }
+  plain = plain && !(g->flags & (kConj | kNeg)) && g.device().is_cpu();
+  if (!again && plain) {
+    const DType common = result_type(v, n, masks);
+    const auto& table = *static_cast<const PointwiseTable*>(op.functional->cpu[0]->table);
+    if (table.grads && common != DType::none)
+      if (const PointwiseBody body = table.grads[(i * c.modes + mode) * kTypeSlots + int(common)])
+        return run_pointwise_body(op.schema.name.c_str(), op.functional->cpu[0]->loop, body, v, n, masks,
+                                  common, common, scalars, nullptr);
+  }
+  return gi.over_tensors(g, operands, result, attrs, mode);
+}
+
+}  // namespace fb

@@ -1,0 +1,230 @@
+// The table of operators, made from the records in the linker sections fb_cards and fb_kernels on first use.
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "dispatch/call.h"
+#include "dispatch/invoke.h"
+#include "dispatch/op.h"
+#include "dispatch/vjp.h"
+
+extern "C" {
+extern const fb::CardRecord* const __start_fb_cards[];
+extern const fb::CardRecord* const __stop_fb_cards[];
+extern const fb::KernelRecord __start_fb_kernels[];
+extern const fb::KernelRecord __stop_fb_kernels[];
+}
+
+namespace fb {
+namespace {
+
+struct Registry {
+  std::map<std::string, Packet*, std::less<>> packets;
+  std::map<std::string, OpEntry*, std::less<>> ops;
+  std::vector<Packet*> sorted;
+
+  Packet& packet(const std::string& name) {
+    Packet*& p = packets[name];
+    if (!p) {
+      p = new Packet;
+      p->name = name;
+    }
+    return *p;
+  }
+
+  OpEntry& add(OpEntry e) {
+    OpEntry* p = new OpEntry(std::move(e));
+    p->packet = &packet(p->schema.name);
+    p->packet->overloads.push_back(p);
+    ops.emplace(p->schema.full_name(), p);
+    set_invoke(*p);
+    return *p;
+  }
+
+  // "sigmoid" -> "SigmoidBackward0", "special_i0e" -> "SpecialI0EBackward0"
+  static std::string grad_name(const std::string& name) {
+    std::string out;
+    bool up = true;
+    for (char c : name) {
+      if (c == '_') {
+        up = true;
+        continue;
+      }
+      out += up ? char(toupper(c)) : c;
+      up = isdigit(c);
+    }
+    return out + "Backward";
+  }
+
+  void add_card(const CardRecord& c, std::map<std::string, int>& grad_numbers) {
+    OpEntry f;
+    f.card = &c;
+    f.schema = parse_schema(c.schema);
+    if (c.grad_name) f.grad_name = c.grad_name;
+    else if (c.kind != CardKind::composite) {
+      const std::string g = grad_name(f.schema.name);
+      f.grad_name = g + std::to_string(grad_numbers[g]++);
+    }
+    OpEntry& e = add(std::move(f));
+    e.functional = &e;
+    e.packet->forms |= c.forms;
+    if (!e.packet->doc || !*e.packet->doc) e.packet->doc = c.doc;
+    if (c.forms & form::inplace) {
+      OpEntry i;
+      i.card = &c;
+      i.form = OpForm::inplace;
+      i.schema = e.schema;
+      i.schema.name += "_";
+      i.schema.args[0].written = i.schema.writes = true;
+      i.schema.is_view = false;
+      i.schema.returns[0].written = true;
+      i.schema.returns[0].aliased = false;
+      i.grad_name = e.grad_name;
+      i.functional = &e;
+      OpEntry& ie = add(std::move(i));
+      ie.packet->forms |= c.forms & (form::fn | form::method | form::nn);
+      if (!ie.packet->doc) ie.packet->doc = c.doc;
+    }
+    if (c.forms & form::out) {
+      OpEntry o;
+      o.card = &c;
+      o.form = OpForm::out;
+      o.schema = e.schema;
+      const std::string& ov = e.schema.overload;
+      o.schema.overload = ov.empty() || ov == "Tensor" ? "out" : ov + "_out";
+      o.functional = &e;
+      for (size_t k = 0; k < e.schema.returns.size(); ++k) {
+        ArgSpec a;
+        a.name = e.schema.returns.size() == 1 || e.schema.returns[k].name.empty() ? "out" : e.schema.returns[k].name;
+        a.type = ArgType::tensor;
+        a.kwarg_only = true;
+        a.written = true;
+        o.schema.tensor_mask |= uint64_t(1) << o.schema.args.size();
+        o.schema.args.push_back(std::move(a));
+        o.schema.returns[k].written = true;
+      }
+      o.schema.writes = true;
+      if (!ops.count(o.schema.full_name())) add(std::move(o));
+    }
+    // Other names: the same card under a name of its own, forms included.
+    for (const char* a = c.aliases; a && *a;) {
+      const char* end = strchr(a, ' ');
+      const std::string name = end ? std::string(a, end) : std::string(a);
+      std::vector<OpEntry> copies;
+      for (OpEntry* q : {&e}) copies.push_back(*q);
+      for (auto& [full, q] : ops)
+        if (q->functional == &e && q != &e) copies.push_back(*q);
+      for (OpEntry& q : copies) {
+        q.schema.name = name + (q.form == OpForm::inplace ? "_" : "");
+        if (q.form == OpForm::inplace && name.rfind("special_", 0) == 0) continue;
+        OpEntry& added = add(std::move(q));
+        added.packet->forms |= c.forms;
+        if (!added.packet->doc) added.packet->doc = c.doc;
+      }
+      a = end ? end + 1 : a + strlen(a);
+    }
+  }
+
+  Registry() {
+    std::vector<const CardRecord*> cards;
+    for (auto p = __start_fb_cards; p < __stop_fb_cards; ++p)
+      if (*p) cards.push_back(*p);
+    std::map<std::string, int> grad_numbers;
+    for (const CardRecord* c : cards) add_card(*c, grad_numbers);
+    for (const KernelRecord* k = __start_fb_kernels; k < __stop_fb_kernels; ++k) {
+      if (!k->op || (k->style == KernelStyle::pointwise && !k->table)) continue;
+      // A pointwise record names its whole schema; only the name before "(" counts.
+      const std::string_view name(k->op, strcspn(k->op, "("));
+      bool found = false;
+      for (auto& [full, e] : ops)
+        if (e->functional && std::string_view(e->functional->schema.full_name()) == name) {
+          e->cpu.push_back(k);
+          found = true;
+        }
+      if (!found) raise_runtime("a kernel is registered for '", name, "', but no card has that name");
+    }
+    for (auto& [full, e] : ops)
+      std::stable_sort(e->cpu.begin(), e->cpu.end(), [](auto* a, auto* b) { return a->rank < b->rank; });
+    for (auto& [name, p] : packets) sorted.push_back(p);
+  }
+};
+
+Registry& registry() {
+  static Registry* r = new Registry;
+  return *r;
+}
+
+}  // namespace
+
+Packet* find_packet(std::string_view name) {
+  auto& r = registry();
+  const auto i = r.packets.find(name);
+  return i == r.packets.end() ? nullptr : i->second;
+}
+
+const OpEntry* find_op(std::string_view full) {
+  auto& r = registry();
+  const auto i = r.ops.find(full);
+  return i == r.ops.end() ? nullptr : i->second;
+}
+
+const std::vector<Packet*>& all_packets() { return registry().sorted; }
+
+namespace {
+bool fits(const ArgSpec& a, const Value& v, bool numbers) {
+  if (v.is_none()) return a.optional || a.type == ArgType::optional_tensors || a.type == ArgType::tensor;
+  switch (a.type) {
+    case ArgType::tensor: return v.tag == Tag::tensor || (numbers && v.is_number());
+    case ArgType::tensors: case ArgType::optional_tensors: return v.tag == Tag::tensors;
+    case ArgType::scalar: return v.is_number();
+    case ArgType::scalars: return v.tag == Tag::scalars;
+    case ArgType::integer: return v.tag == Tag::integer || v.tag == Tag::boolean;
+    case ArgType::ints: return v.tag == Tag::ints;
+    case ArgType::floating: return v.tag == Tag::floating || v.tag == Tag::integer;
+    case ArgType::doubles: return v.tag == Tag::doubles;
+    case ArgType::boolean: return v.tag == Tag::boolean;
+    case ArgType::bools: return v.tag == Tag::bools;
+    case ArgType::string: return v.tag == Tag::string;
+    case ArgType::dtype: return v.tag == Tag::dtype;
+    case ArgType::device: return v.tag == Tag::device;
+    case ArgType::layout: return v.tag == Tag::layout;
+    case ArgType::memory_format: return v.tag == Tag::memory_format;
+    case ArgType::generator: return v.tag == Tag::generator;
+  }
+  return false;
+}
+}  // namespace
+
+const OpEntry& resolve_op(const char* name, const Value* args, int n) {
+  auto takes = [&](const OpEntry& e) {
+    const Schema& s = e.schema;
+    if (n > int(s.args.size())) return false;
+    for (int i = 0; i < n; ++i)
+      if (!fits(s.args[size_t(i)], args[i], e.card && (e.card->numbers >> i & 1))) return false;
+    for (size_t i = size_t(n); i < s.args.size(); ++i)
+      if (!s.args[i].has_default) return false;
+    return true;
+  };
+  if (strchr(name, '.')) {
+    if (const OpEntry* e = find_op(name)) {
+      if (takes(*e)) return *e;
+      raise_runtime("operator ", e->schema.print(), " was called with arguments that do not fit");
+    }
+  } else if (Packet* p = find_packet(name)) {
+    for (const OpEntry* e : p->overloads)
+      if (takes(*e)) return *e;
+    std::string tags;
+    for (int i = 0; i < n; ++i) tags += text(i ? ", " : "", int(args[i].tag));
+    raise_runtime("no overload of operator ", name, " takes these ", n, " arguments (tags ", tags, ")");
+  }
+  raise_not_implemented("operator ", name, " is not there yet");
+}
+
+void call_with_defaults(const OpEntry& op, Value* args, int n, Results& out) {
+  const auto& specs = op.schema.args;
+  for (size_t i = size_t(n); i < specs.size(); ++i) args[i] = specs[i].default_value;
+  op.invoke(op, args, out);
+}
+
+}  // namespace fb

@@ -1,0 +1,153 @@
+// Derivative rules as cards write them. A rule is a function of tagged parameters; what a node must keep is read from
+// their types:
+//   static Tensor d_self(grad<0> g, in<1> other, arg<2, bool> transpose) { ... }
+//   using vjp = rules<wrt<0, d_self>, wrt<1, d_other>>;
+//   grad<I>    gradient of result I (zeros where none came)     in<I>    argument I, a tensor
+//   result<I>  result I                                         ins<I>   argument I, a list of tensors
+//   arg<I, T>  argument I, anything but a tensor                shape_of<I>  sizes, type and device of argument I
+//   needs      which arguments want a gradient
+#pragma once
+#include <array>
+
+#include "dispatch/box.h"
+
+namespace fb {
+
+struct InputMeta {
+  Dims sizes;
+  Options options;
+  bool defined = false;
+};
+
+// What a rule sees of the node it runs for. Filled by autograd/.
+struct VjpView {
+  const Tensor* grads = nullptr;              // one for each result; undefined where none came
+  const Tensor* in = nullptr;                 // by argument; undefined where not saved
+  const Tensor* out = nullptr;                // by result
+  const std::vector<Tensor>* lists = nullptr; // by argument, lists only
+  const Value* args = nullptr;                // by argument, plain values
+  const InputMeta* meta = nullptr;            // by argument; of a list, of its elements in turn from list_meta
+  const std::vector<InputMeta>* list_meta = nullptr;
+  const InputMeta* out_meta = nullptr;        // by result
+  uint64_t needed = 0;                        // arguments that want a gradient
+  Tensor* result = nullptr;                   // by argument
+  std::vector<Tensor>* result_lists = nullptr;
+};
+
+// Zeros shaped as result i, for a gradient that did not come. Defined in autograd/.
+Tensor zeros_like_meta(const InputMeta& m);
+
+template <int I> struct grad {
+  static constexpr uint64_t saves_in = 0, saves_out = 0;
+  Tensor t;
+  explicit grad(VjpView& v) : t(v.grads[I].defined() ? v.grads[I] : zeros_like_meta(v.out_meta[I])) {}
+  operator const Tensor&() const { return t; }
+  const Tensor& operator*() const { return t; }
+  const Tensor* operator->() const { return &t; }
+};
+// A gradient that stays undefined where none came, for rules that save work then.
+template <int I> struct maybe_grad {
+  static constexpr uint64_t saves_in = 0, saves_out = 0;
+  const Tensor& t;
+  explicit maybe_grad(VjpView& v) : t(v.grads[I]) {}
+  operator const Tensor&() const { return t; }
+  const Tensor& operator*() const { return t; }
+  const Tensor* operator->() const { return &t; }
+};
+template <int I> struct in {
+  static constexpr uint64_t saves_in = uint64_t(1) << I, saves_out = 0;
+  const Tensor& t;
+  explicit in(VjpView& v) : t(v.in[I]) {}
+  operator const Tensor&() const { return t; }
+  const Tensor& operator*() const { return t; }
+  const Tensor* operator->() const { return &t; }
+};
+template <int I> struct ins {
+  static constexpr uint64_t saves_in = uint64_t(1) << I, saves_out = 0;
+  const std::vector<Tensor>& t;
+  explicit ins(VjpView& v) : t(v.lists[I]) {}
+  const std::vector<Tensor>& operator*() const { return t; }
+  const std::vector<Tensor>* operator->() const { return &t; }
+  operator TensorSpan() const { return {t.data(), int64_t(t.size())}; }
+};
+template <int I = 0> struct result {
+  static constexpr uint64_t saves_in = 0, saves_out = uint64_t(1) << I;
+  const Tensor& t;
+  explicit result(VjpView& v) : t(v.out[I]) {}
+  operator const Tensor&() const { return t; }
+  const Tensor& operator*() const { return t; }
+  const Tensor* operator->() const { return &t; }
+};
+template <int I, class T> struct arg {
+  static constexpr uint64_t saves_in = 0, saves_out = 0;
+  T v;
+  explicit arg(VjpView& w) : v(FromValue<T>::get(w.args[I])) {}
+  operator const T&() const { return v; }
+  const T& operator*() const { return v; }
+  const T* operator->() const { return &v; }
+};
+template <int I> struct shape_of {
+  static constexpr uint64_t saves_in = 0, saves_out = 0;
+  const InputMeta& m;
+  explicit shape_of(VjpView& v) : m(v.meta[I]) {}
+  const InputMeta* operator->() const { return &m; }
+  Ints sizes() const { return m.sizes; }
+};
+template <int I> struct shapes_of {
+  static constexpr uint64_t saves_in = 0, saves_out = 0;
+  const std::vector<InputMeta>& m;
+  explicit shapes_of(VjpView& v) : m(v.list_meta[I]) {}
+  const std::vector<InputMeta>& operator*() const { return m; }
+};
+struct needs {
+  static constexpr uint64_t saves_in = 0, saves_out = 0;
+  uint64_t mask;
+  explicit needs(VjpView& v) : mask(v.needed) {}
+  bool operator[](int arg) const { return mask >> arg & 1; }
+};
+
+struct VjpEach {
+  uint64_t wrt, saves_in, saves_out;
+  void (*run)(VjpView&);
+};
+struct VjpRule {
+  const VjpEach* each;
+  int count;
+  uint64_t wrt;
+};
+
+namespace detail {
+template <class F> struct Saves;
+template <class R, class... P> struct Saves<R (*)(P...)> {
+  static constexpr uint64_t in = (plain<P>::saves_in | ... | 0), out = (plain<P>::saves_out | ... | 0);
+  template <auto F> static R call(VjpView& v) { return F(plain<P>(v)...); }
+};
+}  // namespace detail
+
+// F gives the gradient of argument I: a Tensor, or for a list of tensors a std::vector<Tensor>.
+template <int I, auto F> struct wrt {
+  using S = detail::Saves<decltype(F)>;
+  static void run(VjpView& v) {
+    if constexpr (std::is_same_v<typename FnTraits<decltype(F)>::Return, std::vector<Tensor>>)
+      v.result_lists[I] = S::template call<F>(v);
+    else
+      v.result[I] = S::template call<F>(v);
+  }
+  static constexpr VjpEach each{uint64_t(1) << I, S::in, S::out, &run};
+};
+// F gives the gradients of several arguments at once, in this order.
+template <auto F, int... I> struct joint {
+  using S = detail::Saves<decltype(F)>;
+  static void run(VjpView& v) {
+    std::array<Tensor, sizeof...(I)> r = S::template call<F>(v);
+    size_t n = 0;
+    ((v.result[I] = std::move(r[n++])), ...);
+  }
+  static constexpr VjpEach each{((uint64_t(1) << I) | ...), S::in, S::out, &run};
+};
+template <class... E> struct rules {
+  static constexpr VjpEach list[] = {E::each...};
+  static constexpr VjpRule rule{list, int(sizeof...(E)), (E::each.wrt | ...)};
+};
+
+}  // namespace fb
