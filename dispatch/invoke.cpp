@@ -143,7 +143,8 @@ void run_generic_out(const OpEntry& op, const Value* args, Results& out) {
   }
 }
 
-// Runs op.run with lazily conjugated or negated arguments made real first.
+}  // namespace
+
 void run_resolved(const OpEntry& op, const Value* args, Results& out, uint8_t flags) {
   if ((flags & (kConj | kNeg)) == 0 || op.card->lazy_bits) return op.run(op, args, out);
   constexpr int kMax = 64;
@@ -174,6 +175,8 @@ void run_resolved(const OpEntry& op, const Value* args, Results& out, uint8_t fl
     out[0] = self;
   }
 }
+
+namespace {
 
 // ---- the top of a call ----
 

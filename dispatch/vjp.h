@@ -38,7 +38,7 @@ struct VjpView {
 Tensor zeros_like_meta(const InputMeta& m);
 
 template <int I> struct grad {
-  static constexpr uint64_t saves_in = 0, saves_out = 0;
+  static constexpr uint64_t saves_in = 0, saves_out = 0, saves_meta = 0;
   Tensor t;
   explicit grad(VjpView& v) : t(v.grads[I].defined() ? v.grads[I] : zeros_like_meta(v.out_meta[I])) {}
   operator const Tensor&() const { return t; }
@@ -47,7 +47,7 @@ template <int I> struct grad {
 };
 // A gradient that stays undefined where none came, for rules that save work then.
 template <int I> struct maybe_grad {
-  static constexpr uint64_t saves_in = 0, saves_out = 0;
+  static constexpr uint64_t saves_in = 0, saves_out = 0, saves_meta = 0;
   const Tensor& t;
   explicit maybe_grad(VjpView& v) : t(v.grads[I]) {}
   operator const Tensor&() const { return t; }
@@ -55,7 +55,7 @@ template <int I> struct maybe_grad {
   const Tensor* operator->() const { return &t; }
 };
 template <int I> struct in {
-  static constexpr uint64_t saves_in = uint64_t(1) << I, saves_out = 0;
+  static constexpr uint64_t saves_in = uint64_t(1) << I, saves_out = 0, saves_meta = 0;
   const Tensor& t;
   explicit in(VjpView& v) : t(v.in[I]) {}
   operator const Tensor&() const { return t; }
@@ -63,7 +63,7 @@ template <int I> struct in {
   const Tensor* operator->() const { return &t; }
 };
 template <int I> struct ins {
-  static constexpr uint64_t saves_in = uint64_t(1) << I, saves_out = 0;
+  static constexpr uint64_t saves_in = uint64_t(1) << I, saves_out = 0, saves_meta = 0;
   const std::vector<Tensor>& t;
   explicit ins(VjpView& v) : t(v.lists[I]) {}
   const std::vector<Tensor>& operator*() const { return t; }
@@ -71,7 +71,7 @@ template <int I> struct ins {
   operator TensorSpan() const { return {t.data(), int64_t(t.size())}; }
 };
 template <int I = 0> struct result {
-  static constexpr uint64_t saves_in = 0, saves_out = uint64_t(1) << I;
+  static constexpr uint64_t saves_in = 0, saves_out = uint64_t(1) << I, saves_meta = 0;
   const Tensor& t;
   explicit result(VjpView& v) : t(v.out[I]) {}
   operator const Tensor&() const { return t; }
@@ -79,7 +79,7 @@ template <int I = 0> struct result {
   const Tensor* operator->() const { return &t; }
 };
 template <int I, class T> struct arg {
-  static constexpr uint64_t saves_in = 0, saves_out = 0;
+  static constexpr uint64_t saves_in = 0, saves_out = 0, saves_meta = 0;
   T v;
   explicit arg(VjpView& w) : v(FromValue<T>::get(w.args[I])) {}
   operator const T&() const { return v; }
@@ -87,27 +87,27 @@ template <int I, class T> struct arg {
   const T* operator->() const { return &v; }
 };
 template <int I> struct shape_of {
-  static constexpr uint64_t saves_in = 0, saves_out = 0;
+  static constexpr uint64_t saves_in = 0, saves_out = 0, saves_meta = uint64_t(1) << I;
   const InputMeta& m;
   explicit shape_of(VjpView& v) : m(v.meta[I]) {}
   const InputMeta* operator->() const { return &m; }
   Ints sizes() const { return m.sizes; }
 };
 template <int I> struct shapes_of {
-  static constexpr uint64_t saves_in = 0, saves_out = 0;
+  static constexpr uint64_t saves_in = 0, saves_out = 0, saves_meta = uint64_t(1) << I;
   const std::vector<InputMeta>& m;
   explicit shapes_of(VjpView& v) : m(v.list_meta[I]) {}
   const std::vector<InputMeta>& operator*() const { return m; }
 };
 struct needs {
-  static constexpr uint64_t saves_in = 0, saves_out = 0;
+  static constexpr uint64_t saves_in = 0, saves_out = 0, saves_meta = 0;
   uint64_t mask;
   explicit needs(VjpView& v) : mask(v.needed) {}
   bool operator[](int arg) const { return mask >> arg & 1; }
 };
 
 struct VjpEach {
-  uint64_t wrt, saves_in, saves_out;
+  uint64_t wrt, saves_in, saves_out, saves_meta;
   void (*run)(VjpView&);
 };
 struct VjpRule {
@@ -119,7 +119,7 @@ struct VjpRule {
 namespace detail {
 template <class F> struct Saves;
 template <class R, class... P> struct Saves<R (*)(P...)> {
-  static constexpr uint64_t in = (plain<P>::saves_in | ... | 0), out = (plain<P>::saves_out | ... | 0);
+  static constexpr uint64_t in = (plain<P>::saves_in | ... | 0), out = (plain<P>::saves_out | ... | 0), meta = (plain<P>::saves_meta | ... | 0);
   template <auto F> static R call(VjpView& v) { return F(plain<P>(v)...); }
 };
 }  // namespace detail
@@ -133,7 +133,7 @@ template <int I, auto F> struct wrt {
     else
       v.result[I] = S::template call<F>(v);
   }
-  static constexpr VjpEach each{uint64_t(1) << I, S::in, S::out, &run};
+  static constexpr VjpEach each{uint64_t(1) << I, S::in, S::out, S::meta, &run};
 };
 // F gives the gradients of several arguments at once, in this order.
 template <auto F, int... I> struct joint {
@@ -143,7 +143,7 @@ template <auto F, int... I> struct joint {
     size_t n = 0;
     ((v.result[I] = std::move(r[n++])), ...);
   }
-  static constexpr VjpEach each{((uint64_t(1) << I) | ...), S::in, S::out, &run};
+  static constexpr VjpEach each{((uint64_t(1) << I) | ...), S::in, S::out, S::meta, &run};
 };
 template <class... E> struct rules {
   static constexpr VjpEach list[] = {E::each...};

@@ -1,0 +1,321 @@
+#include "autograd/node.h"
+
+#include <mutex>
+
+#include "dispatch/call.h"
+#include "dispatch/thread_state.h"
+
+namespace fb {
+
+AutogradPython autograd_python;
+bool anomaly_enabled = false, anomaly_check_nan = true;
+thread_local int saved_hooks_active = 0;
+
+Node::Node() : sequence(tls.sequence++) {
+  if (anomaly_enabled && autograd_python.anomaly_record) anomaly = autograd_python.anomaly_record();
+}
+
+Node::~Node() {
+  if (anomaly && autograd_python.anomaly_drop) autograd_python.anomaly_drop(anomaly);
+}
+
+// A long chain must not unwind through recursion: the edges of a dying node are taken down in a loop.
+void Node::destroy(Node* n) {
+  thread_local std::vector<Node*>* pending = nullptr;
+  if (pending) {
+    pending->push_back(n);
+    return;
+  }
+  std::vector<Node*> list{n};
+  pending = &list;
+  while (!list.empty()) {
+    Node* x = list.back();
+    list.pop_back();
+    delete x;
+  }
+  pending = nullptr;
+}
+
+uint32_t Node::add_input(const Tensor& t) {
+  InputMeta m;
+  m.sizes = Dims(t.sizes());
+  m.options = t.options();
+  m.defined = true;
+  inputs.push_back(std::move(m));
+  return uint32_t(inputs.size() - 1);
+}
+
+AutogradMeta::~AutogradMeta() = default;
+
+AutogradMeta& meta_of(const Tensor& t) {
+  if (!t->autograd) t->autograd = new AutogradMeta;
+  return *static_cast<AutogradMeta*>(t->autograd);
+}
+
+static bool differentiable(DType d) { return is_floating(d) || is_complex(d); }
+
+// Note [Views after a write]: a write to one view of a storage gives the base a new node. Every other view of that
+// base must then come from the new node too. A view remembers the storage's version; where that has moved on and the
+// base has history, grad_fn() makes the view's node anew as a strided window on the base.
+static bool view_is_stale(const Tensor& t, const AutogradMeta& m) {
+  return m.view && m.view->version != t->version();
+}
+
+bool requires_grad(const Tensor& t) {
+  if (t->requires_grad) return true;
+  if (!t->tracked_view) return false;
+  const AutogradMeta* m = find_meta(t);
+  return m && view_is_stale(t, *m) && differentiable(t.dtype()) && requires_grad(m->view->base);
+}
+
+bool is_leaf(const Tensor& t) { return !requires_grad(t) || !grad_fn(t); }
+
+void set_requires_grad(const Tensor& t, bool on) {
+  if (on == requires_grad(t)) return;
+  FB_CHECK(!on || differentiable(t.dtype()), "only tensors of floating or complex type can require gradients; this one of shape ",
+           t.sizes(), " is ", t.dtype());
+  FB_CHECK(on || is_leaf(t), "requires_grad can be switched off on leaves only; this tensor of shape ", t.sizes(),
+           " was made by ", on ? "" : grad_fn(t)->name(), ". Use detach()");
+  FB_CHECK(!(on && t->inference && !tls.inference), "an inference tensor cannot be made to require gradients outside InferenceMode");
+  t->requires_grad = on;
+}
+
+namespace {
+
+// The window of a view on its base, by geometry alone.
+struct ViewWindow final : Node {
+  Dims sizes, strides, base_sizes, base_strides;
+  int64_t offset = 0;
+  Options options;
+  GradList apply(GradList&& g) override {
+    GradList out(1);
+    if (!g[0].defined()) return out;
+    out[0] = op<"as_strided_backward">(g[0], base_sizes.span(), base_strides.span(), sizes.span(), strides.span(), offset);
+    return out;
+  }
+  std::string name() const override { return "AsStridedBackward0"; }
+};
+
+}  // namespace
+
+Ref<Node> grad_fn(const Tensor& t) {
+  AutogradMeta* m = find_meta(t);
+  if (!m) return {};
+  if (view_is_stale(t, *m) && requires_grad(m->view->base)) {
+    const Tensor& base = m->view->base;
+    if (differentiable(t.dtype())) {
+      if (m->view->made == ViewInfo::Made::multi_output || m->view->made == ViewInfo::Made::no_grad) {
+        // Such views may not be written themselves; their history stays what it was when the base is written elsewhere.
+      }
+      auto* w = new ViewWindow;
+      w->sizes = Dims(t.sizes());
+      w->strides = Dims(t.strides());
+      w->base_sizes = Dims(base.sizes());
+      w->base_strides = Dims(base.strides());
+      w->offset = t.offset() - base.offset();
+      w->options = base.options();
+      w->next.push_back(gradient_edge(base));
+      Ref<Node> fn(w);
+      m->output_nr = w->add_input(t);
+      m->grad_fn = fn;
+      t->requires_grad = true;
+    }
+    m->view->version = t->version();
+  }
+  return m->grad_fn;
+}
+
+static std::mutex g_accumulators;
+
+Edge gradient_edge(const Tensor& t) {
+  if (Ref<Node> fn = grad_fn(t)) return {fn, find_meta(t)->output_nr};
+  if (!t->requires_grad) return {};
+  AutogradMeta& m = meta_of(t);
+  std::lock_guard<std::mutex> lock(g_accumulators);
+  if (m.accumulator) {
+    // It may be dying in another thread; only a live one is shared.
+    int64_t n = m.accumulator->refs.load(std::memory_order_acquire);
+    while (n > 0 && !m.accumulator->refs.compare_exchange_weak(n, n + 1)) {
+    }
+    if (n > 0) return {Ref<Node>(m.accumulator), 0};
+  }
+  auto* a = new AccumulateGrad(t);
+  m.accumulator = a;
+  return {Ref<Node>(a), 0};
+}
+
+AccumulateGrad::AccumulateGrad(const Tensor& v) : variable(v) {
+  sequence = UINT64_MAX;
+  add_input(v);
+}
+
+AccumulateGrad::~AccumulateGrad() {
+  std::lock_guard<std::mutex> lock(g_accumulators);
+  AutogradMeta* m = find_meta(variable);
+  if (m && m->accumulator == this) m->accumulator = nullptr;
+}
+
+GradList AccumulateGrad::apply(GradList&& grads) {
+  Tensor g = std::move(grads[0]);
+  if (!g.defined()) return {};
+  AutogradMeta& m = meta_of(variable);
+  if (m.hooks) {
+    GradList l{g};
+    autograd_python.run_tensor(*m.hooks, l);
+    g = l[0];
+    if (!g.defined()) return {};
+  }
+  if (!m.grad.defined()) {
+    // A gradient nobody else holds, laid out as the variable, is taken over; anything else is copied.
+    const bool own = g->refs.load(std::memory_order_acquire) == 1 && g->storage.use_count() == 1 && !tls.grad_enabled &&
+                     g.strides() == variable.strides() && !(g->flags & (kConj | kNeg)) && g.is_non_overlapping_and_dense();
+    if (own) m.grad = detach(g);
+    else if (tls.grad_enabled) m.grad = op<"clone">(g);
+    else {
+      Tensor copy = variable.is_non_overlapping_and_dense()
+                        ? Tensor::empty_strided(variable.sizes(), variable.strides(), g.options())
+                        : Tensor::empty(variable.sizes(), g.options());
+      op_list<"copy_">(copy, g);
+      m.grad = copy;
+    }
+  } else if (tls.grad_enabled) {
+    m.grad = op<"add">(m.grad, g);
+  } else {
+    op_list<"add_">(m.grad, g);
+  }
+  if (m.post_accumulate) autograd_python.run_post_accumulate(*m.post_accumulate, variable);
+  return {};
+}
+
+void set_history(const Tensor& r, const Ref<Node>& fn) {
+  AutogradMeta& m = meta_of(r);
+  m.grad_fn = fn;
+  m.output_nr = fn->add_input(r);
+  r->requires_grad = true;
+}
+
+namespace {
+
+// A write to a part of a base: the part's gradient passes through the operation, the rest goes on unchanged.
+struct CopySlices final : Node {
+  Ref<Node> fn;
+  Dims base_sizes, base_strides, view_sizes, view_strides;
+  int64_t offset = 0;
+  GradList apply(GradList&& g) override {
+    GradList out(next.size());
+    if (!g[0].defined()) return out;
+    FB_CHECK(fn, "the graph of CopySlices was freed by an earlier backward; pass retain_graph=True there to go through it again");
+    Tensor whole = Tensor::empty_strided(base_sizes, base_strides, g[0].options());
+    op_list<"copy_">(whole, g[0]);
+    const Tensor part = op<"as_strided">(whole, view_sizes.span(), view_strides.span(), offset);
+    GradList inner{op<"clone">(part)};
+    GradList r = fn->apply(std::move(inner));
+    for (size_t i = 0; i < r.size() && i < next.size(); ++i) {
+      if (i > 0) {
+        out[i] = std::move(r[i]);
+        continue;
+      }
+      if (!next[0]) continue;
+      if (r[0].defined()) op_list<"copy_">(part, fit_gradient(r[0], fn->inputs[0], *fn));
+      else op_list<"zero_">(part);
+      out[0] = whole;
+    }
+    if (r.empty() && next[0]) {
+      op_list<"zero_">(part);
+      out[0] = whole;
+    }
+    return out;
+  }
+  void release() override {
+    if (fn) fn->release();
+  }
+  std::string name() const override { return "CopySlices"; }
+};
+
+}  // namespace
+
+void rebase_history(const Tensor& t, const Ref<Node>& fn) {
+  AutogradMeta& m = meta_of(t);
+  if (m.view) {
+    const Tensor base = m.view->base;
+    fn->inputs.clear();
+    fn->add_input(t);
+    auto* c = new CopySlices;
+    c->fn = fn;
+    c->base_sizes = Dims(base.sizes());
+    c->base_strides = Dims(base.strides());
+    c->view_sizes = Dims(t.sizes());
+    c->view_strides = Dims(t.strides());
+    c->offset = t.offset() - base.offset();
+    c->next.push_back(gradient_edge(base));
+    for (size_t i = 1; i < fn->next.size(); ++i) c->next.push_back(fn->next[i]);
+    Ref<Node> ref(c);
+    set_history(base, ref);
+    m.view->version = t->version() - 1;  // stale: grad_fn(t) makes the window anew
+    t->requires_grad = true;
+    grad_fn(t);
+    return;
+  }
+  fn->inputs.clear();
+  set_history(t, fn);
+}
+
+void check_inplace(const Tensor& t, const char* op_name) {
+  const AutogradMeta* m = find_meta(t);
+  if (m && m->view) {
+    const char* how = nullptr;
+    switch (m->view->made) {
+      case ViewInfo::Made::normal: break;
+      case ViewInfo::Made::no_grad: how = "was made in no_grad mode, and is now written with grad mode on"; break;
+      case ViewInfo::Made::multi_output: how = "is one of several results of an operator that makes views"; break;
+      case ViewInfo::Made::inference: how = "was made in inference mode"; break;
+      case ViewInfo::Made::custom_function: how = "was made inside a custom autograd Function"; break;
+    }
+    if (how)
+      raise_runtime(op_name, ": the tensor of shape ", t.sizes(), " is a view that ", how,
+                    ", so its history cannot be rebuilt; clone() it, or write to the base instead");
+    const Tensor& base = m->view->base;
+    FB_CHECK(!(base->requires_grad && is_leaf(base)), op_name, ": the tensor of shape ", t.sizes(),
+             " is a view of a leaf that requires grad (shape ", base.sizes(), "), which may not be written in place");
+  }
+  FB_CHECK(!(t->requires_grad && is_leaf(t)), op_name, ": the tensor of shape ", t.sizes(),
+           " is a leaf that requires grad, which may not be written in place; use torch.no_grad() or detach()");
+}
+
+void track_view(const Tensor& v, const Tensor& base, ViewInfo::Made made) {
+  AutogradMeta& m = meta_of(v);
+  m.view = std::make_unique<ViewInfo>();
+  const AutogradMeta* b = find_meta(base);
+  if (b && b->view) {
+    m.view->base = b->view->base;
+    if (made == ViewInfo::Made::normal && b->view->made != ViewInfo::Made::normal) made = b->view->made;
+  } else {
+    m.view->base = base;
+  }
+  m.view->made = made;
+  m.view->version = v->version();
+  v->tracked_view = true;
+}
+
+Tensor detach(const Tensor& t) { return t.alias(); }
+
+Tensor zeros_like_meta(const InputMeta& m) {
+  Tensor z = Tensor::empty(m.sizes, m.options);
+  op_list<"zero_">(z);
+  return z;
+}
+
+Tensor fit_gradient(Tensor g, const InputMeta& m, const Node& from) {
+  if (!(g.sizes() == m.sizes)) {
+    FB_CHECK(is_expandable_to(m.sizes, g.sizes()), from.name(), " gave a gradient of shape ", g.sizes(),
+             " for an input of shape ", m.sizes);
+    g = op<"sum_to_size">(g, m.sizes.span());
+  }
+  if (g.dtype() != m.options.dtype) {
+    if (g.is_complex() && !is_complex(m.options.dtype)) g = op<"real">(g);
+    if (g.dtype() != m.options.dtype) g = op<"to.dtype">(g, m.options.dtype);
+  }
+  return g;
+}
+
+}  // namespace fb

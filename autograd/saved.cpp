@@ -1,0 +1,83 @@
+#include "autograd/saved.h"
+
+namespace fb {
+
+SavedTensor::SavedTensor(const Tensor& t, bool is_output) : version_(t->version()), is_output_(is_output) {
+  if (!t.defined()) return;
+  if (saved_hooks_active && autograd_python.saved_pack) {
+    const AutogradMeta* m = find_meta(t);
+    requires_grad_ = is_output || requires_grad(t);
+    handle_ = autograd_python.saved_pack(is_output || !requires_grad_ ? detach(t) : detach(t));
+    if (handle_) {
+      if (m) output_nr_ = m->output_nr;
+      if (!is_output && requires_grad_) {
+        const Edge e = gradient_edge(t);
+        grad_fn_ = e.fn;
+        output_nr_ = e.nr;
+      }
+      return;
+    }
+  }
+  tensor_ = is_output ? detach(t) : t;
+}
+
+SavedTensor::SavedTensor(SavedTensor&& o) noexcept { *this = std::move(o); }
+
+SavedTensor& SavedTensor::operator=(SavedTensor&& o) noexcept {
+  if (this == &o) return *this;
+  reset();
+  tensor_ = std::move(o.tensor_);
+  handle_ = std::exchange(o.handle_, nullptr);
+  packed_meta_ = std::move(o.packed_meta_);
+  version_ = o.version_;
+  output_nr_ = o.output_nr_;
+  is_output_ = o.is_output_;
+  requires_grad_ = o.requires_grad_;
+  grad_fn_ = std::move(o.grad_fn_);
+  return *this;
+}
+
+SavedTensor::~SavedTensor() { reset(); }
+
+void SavedTensor::reset() {
+  tensor_ = Tensor();
+  grad_fn_ = Ref<Node>();
+  if (handle_ && autograd_python.saved_drop) autograd_python.saved_drop(std::exchange(handle_, nullptr));
+}
+
+Tensor SavedTensor::unpack(Node& owner) const {
+  if (handle_) {
+    Tensor t = detach(autograd_python.saved_unpack(handle_));
+    if (is_output_) {
+      AutogradMeta& m = meta_of(t);
+      m.grad_fn = Ref<Node>::share(&owner);
+      m.output_nr = output_nr_;
+      t->requires_grad = true;
+    } else if (grad_fn_) {
+      AutogradMeta& m = meta_of(t);
+      if (auto* a = dynamic_cast<AccumulateGrad*>(grad_fn_.get())) {
+        (void)a;
+        m.accumulator = grad_fn_.get();
+        t->requires_grad = true;
+      } else {
+        m.grad_fn = grad_fn_;
+        m.output_nr = output_nr_;
+        t->requires_grad = true;
+      }
+    }
+    return t;
+  }
+  if (!tensor_.defined()) return {};
+  FB_CHECK(tensor_->version() == version_, "a tensor needed for the gradient of ", owner.name(), " was written in place after it was used: type ",
+           tensor_.dtype(), ", shape ", tensor_.sizes(), ", now at version ", tensor_->version(), ", version ", version_,
+           " is needed. clone() it before the write; torch.autograd.set_detect_anomaly(True) shows where it was used");
+  if (!is_output_) return tensor_;
+  Tensor t = detach(tensor_);
+  AutogradMeta& m = meta_of(t);
+  m.grad_fn = Ref<Node>::share(&owner);
+  m.output_nr = output_nr_;
+  t->requires_grad = true;
+  return t;
+}
+
+}  // namespace fb
