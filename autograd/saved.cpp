@@ -2,14 +2,14 @@
 
 namespace fb {
 
-SavedTensor::SavedTensor(const Tensor& t, bool is_output) : version_(t->version()), is_output_(is_output) {
+SavedTensor::SavedTensor(const Tensor& t, bool is_output) : is_output_(is_output) {
   if (!t.defined()) return;
+  version_ = t->version();
+  if (is_output) output_nr_ = find_meta(t)->output_nr;
   if (saved_hooks_active && autograd_python.saved_pack) {
-    const AutogradMeta* m = find_meta(t);
     requires_grad_ = is_output || requires_grad(t);
-    handle_ = autograd_python.saved_pack(is_output || !requires_grad_ ? detach(t) : detach(t));
+    handle_ = autograd_python.saved_pack(detach(t));
     if (handle_) {
-      if (m) output_nr_ = m->output_nr;
       if (!is_output && requires_grad_) {
         const Edge e = gradient_edge(t);
         grad_fn_ = e.fn;

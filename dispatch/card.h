@@ -81,61 +81,6 @@ template <class C, int I, class V, int M> constexpr auto vjp_of() {
   else if constexpr (I == 2) return member_vjp2<C, V, M>();
   else return member_vjp3<C, V, M>();
 }
-template <class T> inline constexpr bool present = !std::is_same_v<T, std::nullptr_t>;
-
-template <class C> constexpr int modes_of() {
-  if constexpr (requires { C::modes; }) return C::modes;
-  else return 1;
-}
-
-// g * conj(d) or the card's own vjp, in any domain.
-template <class C, int I, class V, int M> [[gnu::always_inline]] inline V point_gradient(const V& g, const PointSource<V>& s) {
-  if constexpr (present<decltype(vjp_of<C, I, V, M>())>) return call_tagged(vjp_of<C, I, V, M>(), s);
-  else {
-    using fb::conj;
-    return g * conj(V(call_tagged(derivative_of<C, I, V, M>(), s)));
-  }
-}
-template <class C, int I> constexpr bool has_gradient() {
-  return present<decltype(vjp_of<C, I, float, 0>())> || present<decltype(derivative_of<C, I, float, 0>())>;
-}
-
-template <class C, int I> Tensor point_gradient_over_tensors(const Tensor& g, const Tensor* in, const Tensor& out, const Value* attrs, int mode) {
-  Tensor a[8];
-  for (int i = 0; i < C::nattr; ++i) a[i] = domain<Tensor>::constant(attrs[i].floating());
-  const PointSource<Tensor> s{in, &out, &g, a};
-  Tensor r;
-  [&]<int... M>(std::integer_sequence<int, M...>) {
-    ((mode == M ? (r = point_gradient<C, I, Tensor, M>(g, s), 0) : 0), ...);
-  }(std::make_integer_sequence<int, modes_of<C>()>());
-  return r;
-}
-
-template <class C, int I> constexpr PointwiseGrad point_grad_info() {
-  PointwiseGrad g;
-  if constexpr (I < C::nin)
-    if constexpr (has_gradient<C, I>()) {
-      g.has = true;
-      uint32_t in = 0;
-      bool out = false;
-      auto add = [&]<int M>() {
-        if constexpr (present<decltype(vjp_of<C, I, float, M>())>) {
-          in |= TagMasks<decltype(vjp_of<C, I, float, M>())>::in;
-          out |= TagMasks<decltype(vjp_of<C, I, float, M>())>::out;
-        } else {
-          in |= TagMasks<decltype(derivative_of<C, I, float, M>())>::in;
-          out |= TagMasks<decltype(derivative_of<C, I, float, M>())>::out;
-        }
-      };
-      [&]<int... M>(std::integer_sequence<int, M...>) { (add.template operator()<M>(), ...); }(
-          std::make_integer_sequence<int, modes_of<C>()>());
-      g.saves_in = uint8_t(in);
-      g.saves_out = out;
-      g.over_tensors = &point_gradient_over_tensors<C, I>;
-    }
-  return g;
-}
-
 // Counts tensors and numbers among a schema's arguments at compile time.
 constexpr int count_arguments(const char* s, bool tensors) {
   int depth = 0, n = 0;
@@ -160,6 +105,61 @@ constexpr int count_arguments(const char* s, bool tensors) {
     }
   }
   return n;
+}
+
+template <class T> inline constexpr bool present = !std::is_same_v<T, std::nullptr_t>;
+
+template <class C> constexpr int modes_of() {
+  if constexpr (requires { C::modes; }) return C::modes;
+  else return 1;
+}
+
+// g * conj(d) or the card's own vjp, in any domain.
+template <class C, int I, class V, int M> [[gnu::always_inline]] inline V point_gradient(const V& g, const PointSource<V>& s) {
+  if constexpr (present<decltype(vjp_of<C, I, V, M>())>) return call_tagged(vjp_of<C, I, V, M>(), s);
+  else {
+    using fb::conj;
+    return g * conj(V(call_tagged(derivative_of<C, I, V, M>(), s)));
+  }
+}
+template <class C, int I> constexpr bool has_gradient() {
+  return present<decltype(vjp_of<C, I, float, 0>())> || present<decltype(derivative_of<C, I, float, 0>())>;
+}
+
+template <class C, int I> Tensor point_gradient_over_tensors(const Tensor& g, const Tensor* in, const Tensor& out, const Value* attrs, int mode) {
+  Tensor a[8];
+  for (int i = 0; i < count_arguments(C::schema, false); ++i) a[i] = domain<Tensor>::constant(attrs[i].floating());
+  const PointSource<Tensor> s{in, &out, &g, a};
+  Tensor r;
+  [&]<int... M>(std::integer_sequence<int, M...>) {
+    ((mode == M ? (r = point_gradient<C, I, Tensor, M>(g, s), 0) : 0), ...);
+  }(std::make_integer_sequence<int, modes_of<C>()>());
+  return r;
+}
+
+template <class C, int I> constexpr PointwiseGrad point_grad_info() {
+  PointwiseGrad g;
+  if constexpr (I < count_arguments(C::schema, true))
+    if constexpr (has_gradient<C, I>()) {
+      g.has = true;
+      uint32_t in = 0;
+      bool out = false;
+      auto add = [&]<int M>() {
+        if constexpr (present<decltype(vjp_of<C, I, float, M>())>) {
+          in |= TagMasks<decltype(vjp_of<C, I, float, M>())>::in;
+          out |= TagMasks<decltype(vjp_of<C, I, float, M>())>::out;
+        } else {
+          in |= TagMasks<decltype(derivative_of<C, I, float, M>())>::in;
+          out |= TagMasks<decltype(derivative_of<C, I, float, M>())>::out;
+        }
+      };
+      [&]<int... M>(std::integer_sequence<int, M...>) { (add.template operator()<M>(), ...); }(
+          std::make_integer_sequence<int, modes_of<C>()>());
+      g.saves_in = uint8_t(in);
+      g.saves_out = out;
+      g.over_tensors = &point_gradient_over_tensors<C, I>;
+    }
+  return g;
 }
 
 }  // namespace detail
@@ -223,14 +223,11 @@ template <class C> constexpr PointwiseCard make_pointwise() {
   p.modes = modes_of<C>();
   if constexpr (requires { C::mode; }) p.mode = &C::mode;
   if constexpr (requires { C::check; }) p.check = &C::check;
-  struct Counted : C {
-    static constexpr int nin = count_arguments(C::schema, true), nattr = count_arguments(C::schema, false);
-  };
   if constexpr (!requires { typename C::vjp; }) {
-    p.grads[0] = point_grad_info<Counted, 0>();
-    p.grads[1] = point_grad_info<Counted, 1>();
-    p.grads[2] = point_grad_info<Counted, 2>();
-    p.grads[3] = point_grad_info<Counted, 3>();
+    p.grads[0] = point_grad_info<C, 0>();
+    p.grads[1] = point_grad_info<C, 1>();
+    p.grads[2] = point_grad_info<C, 2>();
+    p.grads[3] = point_grad_info<C, 3>();
   }
   return p;
 }

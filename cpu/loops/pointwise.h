@@ -21,7 +21,7 @@ template <> struct Lanes<half> { using V = Vec<float>; static constexpr int widt
 template <> struct Lanes<bfloat16> { using V = Vec<float>; static constexpr int width = 8; };
 template <> struct Lanes<double> { using V = Vec<double>; static constexpr int width = 4; };
 
-FB_INLINE Mask<4> load_mask(const bool* p, Mask<4>*) {
+inline Mask<4> load_mask(const bool* p, Mask<4>*) {
   return Mask<4>((Mask<4>::raw)_mm256_cmpgt_epi32(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)p)), _mm256_setzero_si256()));
 }
 inline Mask<8> load_mask(const bool* p, Mask<8>*) {
