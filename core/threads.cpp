@@ -9,78 +9,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <climits>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <mutex>
-#include <new>
-#include <string>
+
+#include "core/cgroup.h"
 
 namespace fb {
 namespace {
 
 // ---------------------------------------------------------------- how many
-
-// Reads "quota period" (v2 cpu.max) or a single number (v1). False where there is no such file.
-bool read_text(const std::string& path, char* text, size_t size) {
-  FILE* f = std::fopen(path.c_str(), "re");
-  if (!f) return false;
-  size_t n = std::fread(text, 1, size - 1, f);
-  std::fclose(f);
-  text[n] = 0;
-  return n > 0;
-}
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// Smallest quota, in CPUs rounded up, of the group at `path` and its parents below `root`.
-int64_t quota_along(const std::string& root, std::string path, bool v2) {
-  int64_t best = INT_MAX;
-  char text[128];
-  for (;;) {
-    std::string dir = root + path;
-    long long quota = -1, period = 0;
-    if (v2) {
-      if (read_text(dir + "/cpu.max", text, sizeof text))
-        if (std::sscanf(text, "%lld %lld", &quota, &period) != 2) quota = -1;
-    } else {
-      if (read_text(dir + "/cpu.cfs_quota_us", text, sizeof text)) quota = std::atoll(text);
-      if (read_text(dir + "/cpu.cfs_period_us", text, sizeof text)) period = std::atoll(text);
-    }
-    if (quota > 0 && period > 0) best = std::min<int64_t>(best, ceil_div(quota, period));
-    size_t slash = path.rfind('/');
-    if (slash == std::string::npos || path.empty()) return best;
-    path.resize(slash);
-  }
-}
-
-int64_t cgroup_quota() {
-  int64_t best = INT_MAX;
-  FILE* f = std::fopen("/proc/self/cgroup", "re");
-  if (!f) return best;
-  char line[4096];
-  while (std::fgets(line, sizeof line, f)) {
-    line[std::strcspn(line, "\n")] = 0;
-    char* controllers = std::strchr(line, ':');
-    if (!controllers) continue;
-    char* path = std::strchr(++controllers, ':');
-    if (!path) continue;
-    *path++ = 0;
-    std::string group = std::strcmp(path, "/") ? path : "";
-    if (!*controllers) {
-      best = std::min(best, quota_along("/sys/fs/cgroup", group, true));
-    } else if (std::strstr(controllers, "cpu") && !std::strstr(controllers, "cpuset")) {
-      // A container sees its own group as the root of the mount: both places are tried.
-      for (const char* root : {"/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu"})
-        best = std::min(best, quota_along(root, group, false));
-    }
-  }
-  std::fclose(f);
-  return best;
-}
 
 int default_threads() {
   if (const char* text = std::getenv("OMP_NUM_THREADS")) {
@@ -97,7 +35,7 @@ int default_threads() {
     CPU_FREE(set);
   }
   if (n < 1) n = std::max<long>(1, sysconf(_SC_NPROCESSORS_ONLN));
-  return int(std::clamp<int64_t>(std::min(n, cgroup_quota()), 1, 1024));
+  return int(std::clamp<int64_t>(std::min(n, cgroup_cpu_quota()), 1, 1024));
 }
 
 std::atomic<int> num_threads{0};
