@@ -1,9 +1,9 @@
 #include "core/storage.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
+#include "core/allocator.h"
 #include "core/error.h"
 
 namespace fb {
@@ -12,42 +12,8 @@ namespace {
 
 constexpr size_t kInlineBytes = 192;
 
-// Blocks of header + kInlineBytes are kept per thread: most tensors of a small program are this size.
-struct FreeList {
-  void* head = nullptr;
-  int count = 0;
-  ~FreeList() {
-    while (head) {
-      void* next = *static_cast<void**>(head);
-      std::free(head);
-      head = next;
-    }
-    count = 1 << 20;  // what dies later in this thread goes straight back to the system
-  }
-};
-thread_local FreeList t_small;
-
-void* take_small() {
-  if (void* p = t_small.head) {
-    t_small.head = *static_cast<void**>(p);
-    --t_small.count;
-    return p;
-  }
-  return std::aligned_alloc(64, (sizeof(Storage) + 63) / 64 * 64 + kInlineBytes);
-}
-
-void give_small(void* p) {
-  if (t_small.count >= 1024) return std::free(p);
-  *static_cast<void**>(p) = t_small.head;
-  t_small.head = p;
-  ++t_small.count;
-}
-
-void* allocate_block(size_t nbytes) {
-  void* p = std::aligned_alloc(64, (nbytes + 63) / 64 * 64);
-  if (!p) raise(ErrorKind::out_of_memory, text("out of memory on cpu: the request for ", uint64_t(nbytes), " bytes was refused"));
-  return p;
-}
+constexpr size_t kHeader = (sizeof(Storage) + 63) / 64 * 64;
+constexpr size_t kBlock = kHeader + kInlineBytes;
 
 }  // namespace
 
@@ -55,26 +21,26 @@ Ref<Storage> Storage::allocate(size_t nbytes, Device device) {
   FB_CHECK(device.is_cpu() || device.is_meta(), "no memory can be allocated on ", device,
            ": this build has no back end for it");
   if (device.is_cpu() && nbytes > kInlineBytes) {
-    void* block = allocate_block(nbytes);
-    Storage* s = new (take_small()) Storage;
+    void* block = cpu_allocate(nbytes);
+    Storage* s = new (cpu_allocate(kBlock)) Storage;
     s->data = block;
     s->nbytes = s->block_bytes = nbytes;
     s->device = device;
     return Ref<Storage>(s);
   }
-  void* mem = take_small();
+  void* mem = cpu_allocate(kBlock);
   Storage* s = new (mem) Storage;
   s->nbytes = nbytes;
   s->device = device;
   if (device.is_cpu() && nbytes) {
-    s->data = static_cast<char*>(mem) + (sizeof(Storage) + 63) / 64 * 64;
+    s->data = static_cast<char*>(mem) + kHeader;
     s->inline_data = true;
   }
   return Ref<Storage>(s);
 }
 
 Ref<Storage> Storage::foreign(void* data, size_t nbytes, Device device, void (*release)(void*), void* context) {
-  Storage* s = new (take_small()) Storage;
+  Storage* s = new (cpu_allocate(kBlock)) Storage;
   s->data = data;
   s->nbytes = nbytes;
   s->device = device;
@@ -90,9 +56,9 @@ void Storage::resize(size_t n) {
     nbytes = n;
     return;
   }
-  void* block = n ? allocate_block(n) : nullptr;
+  void* block = cpu_allocate(n);
   if (n && nbytes) std::memcpy(block, data, n < nbytes ? n : nbytes);
-  if (!inline_data && data) std::free(data);
+  if (!inline_data) cpu_free(data, block_bytes);
   data = block;
   nbytes = block_bytes = n;
   inline_data = false;
@@ -100,9 +66,9 @@ void Storage::resize(size_t n) {
 
 void Storage::destroy(Storage* s) {
   if (s->release) s->release(s->context);
-  else if (!s->inline_data && s->data) std::free(s->data);
+  else if (!s->inline_data) cpu_free(s->data, s->block_bytes);
   s->~Storage();
-  give_small(s);
+  cpu_free(s, kBlock);
 }
 
 }  // namespace fb
