@@ -1,30 +1,16 @@
 // Times matrix products: product_speed [threads] [type m n k ta tb]...; with no products, a fixed set.
 // Each line: type m n k ta tb, best microseconds, GFLOP/s (a complex product counts four).
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "benchmarks/best_time.h"
 #include "core/threads.h"
 #include "cpu/product/gemm.h"
 
 using namespace fb;
 using namespace fb::product;
-
-template <class F>
-static double best_seconds(F&& f) {
-  using Clock = std::chrono::steady_clock;
-  f();
-  double best = 1e9;
-  const auto start = Clock::now();
-  do {
-    const auto t = Clock::now();
-    f();
-    best = std::min(best, std::chrono::duration<double>(Clock::now() - t).count());
-  } while (std::chrono::duration<double>(Clock::now() - start).count() < 0.4);
-  return best;
-}
 
 template <class T>
 static void time_product(const char* name, int64_t batch, int64_t m, int64_t n, int64_t k, bool ta, bool tb) {
