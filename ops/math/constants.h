@@ -17,10 +17,25 @@ FB_INLINE V horner(V x, const T (&coef)[n]) {
   for (int i = n - 2; i >= 0; --i) r = fma(r, x, k<V>(coef[i]));
   return r;
 }
+// The same for long ones: above the two lowest coefficients even and odd powers run as two chains, since one
+// alone would keep the units waiting. For |x| well below 1, where the chains' rounding does not count.
+template <class V, class T, int n>
+FB_INLINE V horner_split(V x, const T (&coef)[n]) {
+  static_assert(n >= 6);
+  const V z = x * x;
+  V a = k<V>(coef[n - 1]), b = k<V>(coef[n - 2]);
+  for (int i = n - 3; i >= 2; i -= 2) {
+    a = fma(a, z, k<V>(coef[i]));
+    if (i > 2) b = fma(b, z, k<V>(coef[i - 1]));
+  }
+  const V r = n % 2 ? fma(b, x, a) : fma(a, x, b);
+  return fma(fma(r, x, k<V>(coef[1])), x, k<V>(coef[0]));
+}
 // The same with the float coefficients for f32 and the double ones for f64.
 template <class V, int n, int m>
 FB_INLINE V horner(V x, const float (&f)[n], const double (&d)[m]) {
   if constexpr (is_f32<V>) return horner(x, f);
+  else if constexpr (m > 9) return horner_split(x, d);
   else return horner(x, d);
 }
 

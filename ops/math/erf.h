@@ -49,7 +49,7 @@ inline constexpr double erfcx_table_for_float[] = {
 
 // e^(x^2) erfc(x) for 0 <= x <= 28
 template <class V> FB_INLINE V erfcx_core(V x) {
-  return horner((x - k<V>(2.5)) / (x + k<V>(2.5)), erfcx_table) / fma(k<V>(2), x, k<V>(1));
+  return horner_split((x - k<V>(2.5)) / (x + k<V>(2.5)), erfcx_table) / fma(k<V>(2), x, k<V>(1));
 }
 
 // e^x in double for results of float
@@ -82,7 +82,7 @@ template <class V> constexpr V erfc(V x) {
     return in_double([](auto d) {
       using D = decltype(d);
       const D y = min(k<D>(10.2), abs(d));
-      const D p = horner((y - k<D>(4)) / (y + k<D>(4)), detail::erfcx_table_for_float) / fma(k<D>(2), y, k<D>(1));
+      const D p = horner_split((y - k<D>(4)) / (y + k<D>(4)), detail::erfcx_table_for_float) / fma(k<D>(2), y, k<D>(1));
       const D r = p * detail::exp_for_float(-(y * y));
       return select(d < k<D>(0), k<D>(2) - r, r);
     }, x);

@@ -208,7 +208,8 @@ template <class V> FB_INLINE V atan_tail(V x) {
                           -0x1.eb48dbe13539dp-6, 0x1.69d8155d82e45p-6,  -0x1.ca96d2ccda93ap-7, 0x1.dc03586792f6bp-8,
                           -0x1.7ea53e6d565c7p-9, 0x1.ba3b185778019p-11, -0x1.44a277f95d9f8p-13, 0x1.c4a0bd0cd075cp-17};
   const V z = x * x;
-  return x * z * horner(z, f, d);
+  if constexpr (is_f32<V>) return x * z * horner(z, f);
+  else return x * z * horner(z, d);
 }
 }  // namespace detail
 
