@@ -1,0 +1,43 @@
+"""`torch.nn.utils`: what is done to modules and their parameters, loaded when asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+_CONTENTS = {
+    "clip_grad": """
+        clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm""",
+    "convert_parameters": "parameters_to_vector vector_to_parameters",
+    "fusion": """
+        fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights""",
+    "init": "skip_init",
+    "memory_format": """
+        convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format""",
+    "spectral_norm": "spectral_norm remove_spectral_norm",
+    "weight_norm": "weight_norm remove_weight_norm",
+    "parametrizations": "",
+    "parametrize": "",
+    "prune": "",
+    "rnn": "",
+    "stateless": "",
+}
+_FILE_OF = {name: file for file, names in _CONTENTS.items() for name in names.split()}
+
+__all__ = sorted(_FILE_OF)
+
+
+def __getattr__(name):
+    file = _FILE_OF.get(name)
+    if file is not None:
+        module = import_module(f"{__name__}.{file}")
+        # A file named as one of its functions is bound here by its import: the function wins.
+        for n in _CONTENTS[file].split():
+            globals()[n] = getattr(module, n)
+        return globals()[name]
+    if name in _CONTENTS:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *_FILE_OF, *_CONTENTS})
