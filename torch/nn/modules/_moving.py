@@ -9,9 +9,12 @@ from torch import Tensor
 from torch.nn.parameter import Parameter
 
 
+_class_of = type  # a method below has the builtin's name
+
+
 def _same_place(a, b):
     """Whether the values of `b` can be put under the tensor object `a`."""
-    return a.is_meta == b.is_meta and type(a.data) is type(b.data)
+    return a.is_meta == b.is_meta and _class_of(a.data) is _class_of(b.data)
 
 
 def _parse_to(args, kwargs):
@@ -35,7 +38,7 @@ def _parse_to(args, kwargs):
             if not isinstance(first, (str, int, torch.device)) or isinstance(first, bool):
                 raise TypeError(
                     f"to() expects a device, a dtype or a tensor first, but got "
-                    f"{type(first).__name__}"
+                    f"{_class_of(first).__name__}"
                 )
             device = first
         if args and (args[0] is None or isinstance(args[0], torch.dtype)):
@@ -44,7 +47,7 @@ def _parse_to(args, kwargs):
         non_blocking = args.pop(0)
         if not isinstance(non_blocking, bool):
             raise TypeError(
-                f"to() expects a bool as non_blocking, but got {type(non_blocking).__name__}"
+                f"to() expects a bool as non_blocking, but got {_class_of(non_blocking).__name__}"
             )
     if len(args) > 1:
         raise TypeError("to() got too many positional arguments")
@@ -53,7 +56,7 @@ def _parse_to(args, kwargs):
     if device is not None:
         device = torch.device(device)
     if dtype is not None and not isinstance(dtype, torch.dtype):
-        raise TypeError(f"to() expects a torch.dtype as dtype, but got {type(dtype).__name__}")
+        raise TypeError(f"to() expects a torch.dtype as dtype, but got {_class_of(dtype).__name__}")
     return device, dtype, bool(non_blocking), memory_format
 
 
