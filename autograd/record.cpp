@@ -41,6 +41,8 @@ InputMeta meta_from(const Tensor& t) {
   InputMeta m;
   if (!t.defined()) return m;
   m.sizes = Dims(t.sizes());
+  m.strides = Dims(t.strides());
+  m.offset = t.offset();
   m.options = t.options();
   m.defined = true;
   return m;
@@ -111,6 +113,7 @@ struct OpNode final : Node {
     v.meta = meta.data();
     v.list_meta = list_meta.data();
     v.out_meta = inputs.data();
+    v.results = int(inputs.size());
     v.needed = needed;
     v.result = result.data();
     v.result_lists = result_lists.data();

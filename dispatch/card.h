@@ -12,7 +12,9 @@ namespace fb {
 // ---- view cards ----
 template <class I> struct GeometryOf {
   SmallVec<I, 6> sizes, strides;
-  I offset{};
+  I offset{};                 // in elements of the view's type
+  DType dtype = DType::none;  // none: the base's
+  int bits = -1;              // kConj and kNeg of the view; -1: the base's
 };
 using Geometry = GeometryOf<int64_t>;
 
@@ -198,7 +200,8 @@ template <class C> struct structured : card_base<C> {
   static constexpr CardKind kind = CardKind::structured;
   static constexpr uint32_t forms = form::fn | form::method | form::out;
 };
-// Kernels make their own outputs (FB_KERNEL_DIRECT), or write the first argument.
+// Kernels make their own outputs (FB_KERNEL_DIRECT), or write the first argument. One that writes may give
+// `static void check(args...)`, which runs before the kernel and is all there is to do on the meta device.
 template <class C> struct direct : card_base<C> {
   static constexpr CardKind kind = CardKind::direct;
   static constexpr uint32_t forms = form::fn | form::method;
@@ -256,6 +259,7 @@ template <class C> constexpr CardRecord make_record() {
   if constexpr (C::kind == CardKind::composite) r.body = &box<&C::body>;
   if constexpr (C::kind == CardKind::lowered) r.body = &box<&C::lowering>;
   if constexpr (C::kind == CardKind::structured) r.meta = &box<&C::template meta<Tensor>>;
+  if constexpr (C::kind == CardKind::direct && requires { &C::check; }) r.meta = &box<&C::check>;
   if constexpr (C::kind == CardKind::view) r.view = &box_view<&C::geometry>;
   if constexpr (C::kind == CardKind::pointwise) r.pointwise = &pointwise_card<C>;
   if constexpr (requires { typename C::vjp; }) r.vjp = &C::vjp::rule;

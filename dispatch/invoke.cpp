@@ -100,7 +100,13 @@ void run_structured(const OpEntry& op, const Value* args, Results& out) {
 }
 
 void run_direct(const OpEntry& op, const Value* args, Results& out) {
-  select_kernel(op, common_device(op, args), args).run(op, args, out);
+  const Device d = op.schema.writes && args[0].tag == Tag::tensor ? args[0].tensor().device() : common_device(op, args);
+  if (op.card->meta) {
+    op.card->meta(op, args, out);
+    if (d.is_meta()) return;
+    out.clear();
+  }
+  select_kernel(op, d, args).run(op, args, out);
 }
 
 void run_lowered(const OpEntry& op, const Value* args, Results& out) {
@@ -212,11 +218,20 @@ void invoke_out(const OpEntry& op, const Value* args, Results& out) {
 }  // namespace
 
 namespace detail {
-void put_views(Results& out, const Tensor& base, const Geometry& g) { out.push(base.alias(g.sizes, g.strides, g.offset)); }
+static Tensor view_of(const Tensor& base, const Geometry& g) {
+  Tensor t = base.alias(g.sizes, g.strides, g.offset);
+  if (g.dtype != DType::none) t->dtype = g.dtype;
+  if (g.bits >= 0) {
+    t->conj = g.bits & kConj;
+    t->neg = g.bits & kNeg;
+  }
+  return t;
+}
+void put_views(Results& out, const Tensor& base, const Geometry& g) { out.push(view_of(base, g)); }
 void put_views(Results& out, const Tensor& base, const std::vector<Geometry>& gs) {
   std::vector<Tensor> v;
   v.reserve(gs.size());
-  for (const Geometry& g : gs) v.push_back(base.alias(g.sizes, g.strides, g.offset));
+  for (const Geometry& g : gs) v.push_back(view_of(base, g));
   out.set_list(std::move(v));
 }
 }  // namespace detail

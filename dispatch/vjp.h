@@ -5,7 +5,7 @@
 //   grad<I>    gradient of result I (zeros where none came)     in<I>    argument I, a tensor
 //   result<I>  result I                                         ins<I>   argument I, a list of tensors
 //   arg<I, T>  argument I, anything but a tensor                shape_of<I>  sizes, type and device of argument I
-//   needs      which arguments want a gradient
+//   grads      of all results of a list       needs      which arguments want a gradient
 #pragma once
 #include <array>
 
@@ -15,6 +15,8 @@ namespace fb {
 
 struct InputMeta {
   Dims sizes;
+  Dims strides;        // of arguments only, as is offset
+  int64_t offset = 0;
   Options options;
   bool defined = false;
 };
@@ -29,6 +31,7 @@ struct VjpView {
   const InputMeta* meta = nullptr;            // by argument; of a list, of its elements in turn from list_meta
   const std::vector<InputMeta>* list_meta = nullptr;
   const InputMeta* out_meta = nullptr;        // by result
+  int results = 0;                            // how many there are
   uint64_t needed = 0;                        // arguments that want a gradient
   Tensor* result = nullptr;                   // by argument
   std::vector<Tensor>* result_lists = nullptr;
@@ -53,6 +56,15 @@ template <int I> struct maybe_grad {
   operator const Tensor&() const { return t; }
   const Tensor& operator*() const { return t; }
   const Tensor* operator->() const { return &t; }
+};
+// The gradients of all results, of an operator that gives a list: zeros where none came.
+struct grads {
+  static constexpr uint64_t saves_in = 0, saves_out = 0, saves_meta = 0;
+  std::vector<Tensor> t;
+  explicit grads(VjpView& v) {
+    for (int i = 0; i < v.results; ++i) t.push_back(v.grads[i].defined() ? v.grads[i] : zeros_like_meta(v.out_meta[i]));
+  }
+  const std::vector<Tensor>& operator*() const { return t; }
 };
 template <int I> struct in {
   static constexpr uint64_t saves_in = uint64_t(1) << I, saves_out = 0, saves_meta = 0;
@@ -144,6 +156,10 @@ template <auto F, int... I> struct joint {
     ((v.result[I] = std::move(r[n++])), ...);
   }
   static constexpr VjpEach each{((uint64_t(1) << I) | ...), S::in, S::out, S::meta, &run};
+};
+// Results that never require grad although their type could.
+struct no_gradient {
+  static constexpr VjpRule rule{nullptr, 0, 0};
 };
 template <class... E> struct rules {
   static constexpr VjpEach list[] = {E::each...};

@@ -1,0 +1,128 @@
+// Rules on sizes and strides shared by view cards. No card stands here.
+#pragma once
+#include <optional>
+
+#include "dispatch/card.h"
+
+namespace fb {
+
+// Replaces the one -1 of `shape` so that it holds numel elements; raises where that cannot be.
+inline Dims infer_shape(Ints shape, int64_t numel) {
+  Dims out(shape);
+  int64_t known = 1, open = -1;
+  bool over = false;
+  for (int64_t i = 0; i < shape.n; ++i) {
+    if (shape[i] == -1) {
+      FB_CHECK(open < 0, "shape ", shape, " leaves more than one dimension to be inferred: -1 stands at ", open, " and ", i);
+      open = i;
+    } else {
+      FB_CHECK(shape[i] >= 0, "size ", shape[i], " at dimension ", i, " of shape ", shape, " is negative; only one -1 is allowed");
+      over |= __builtin_mul_overflow(known, shape[i], &known);
+    }
+  }
+  for (int64_t s : shape)
+    if (s == 0) known = 0, over = false;
+  if (open >= 0 && known == 0)
+    FB_CHECK(numel != 0, "shape ", shape, " is ambiguous for a tensor of 0 elements: any size would do for -1");
+  const bool ok = !over && (open < 0 ? known == numel : known != 0 && numel % known == 0);
+  FB_CHECK(ok, "shape ", shape, " is invalid for a tensor of ", numel, " elements");
+  if (open >= 0) out[open] = numel / known;
+  return out;
+}
+
+// Strides with which a tensor of (sizes, strides) reads as `to` without a copy; nothing where there are none.
+inline std::optional<Dims> view_strides(Ints sizes, Ints strides, Ints to) {
+  int64_t numel = 1;
+  for (int64_t s : sizes) numel *= s;
+  if (numel == 0) return sizes == to ? Dims(strides) : contiguous_strides(to);
+  Dims out(to.n, 1);
+  int64_t j = to.n - 1, i = sizes.n - 1, next = 1;
+  while (i >= 0) {
+    if (sizes[i] == 1) {
+      --i;
+      continue;
+    }
+    // A run of old dimensions that step through memory as one.
+    int64_t run = sizes[i], stride = strides[i], k = i - 1;
+    for (; k >= 0; --k) {
+      if (sizes[k] == 1) continue;
+      if (strides[k] != stride * run) break;
+      run *= sizes[k];
+    }
+    next = stride;
+    while (j >= 0 && (run > 1 || to[j] == 1)) {
+      if (run % to[j] != 0) return std::nullopt;
+      out[j] = next;
+      next *= to[j];
+      run /= to[j];
+      --j;
+    }
+    if (run != 1) return std::nullopt;
+    i = k;
+  }
+  for (; j >= 0; --j) {
+    if (to[j] != 1) return std::nullopt;
+    out[j] = next;
+  }
+  return out;
+}
+
+// Sizes and strides of `self` broadcast to `to`, where -1 keeps a size.
+inline Geometry expand_geometry(const Tensor& self, Ints to) {
+  FB_CHECK(to.n >= self.ndim(), "expand: ", to.n, " sizes ", to, " were given for a tensor of shape ", self.sizes(),
+           "; at least ", self.ndim(), " are needed");
+  Geometry g{Dims(to), Dims(to.n, 0), self.offset()};
+  const int64_t lead = to.n - self.ndim();
+  for (int64_t i = to.n - 1; i >= 0; --i) {
+    if (i < lead) {
+      FB_CHECK(to[i] >= 0, "expand: size ", to[i], " at the new leading dimension ", i, " of ", to, " must be at least 0");
+      g.strides[i] = i + 1 < to.n ? g.sizes[i + 1] * g.strides[i + 1] : 1;
+      if (to[i] != 1) g.strides[i] = 0;
+      continue;
+    }
+    const int64_t size = self.sizes()[i - lead], stride = self.strides()[i - lead];
+    if (to[i] == -1 || to[i] == size) {
+      g.sizes[i] = size;
+      g.strides[i] = stride;
+      continue;
+    }
+    FB_CHECK(size == 1 && to[i] >= 0, "expand: shape ", self.sizes(), " does not expand to ", to, ": size ", size,
+             " meets ", to[i], " at dimension ", i, " and only size 1 expands");
+    g.strides[i] = 0;
+  }
+  return g;
+}
+
+inline Geometry same_geometry(const Tensor& t) { return {Dims(t.sizes()), Dims(t.strides()), t.offset()}; }
+
+// Raises unless (sizes, strides, offset) lies within the storage of t, in elements of its type.
+inline void check_window(const char* name, const Tensor& t, Ints sizes, Ints strides, int64_t offset) {
+  FB_CHECK(sizes.n == strides.n, name, ": ", sizes.n, " sizes ", sizes, " were given with ", strides.n, " strides ", strides);
+  for (int64_t i = 0; i < sizes.n; ++i) {
+    FB_CHECK(sizes[i] >= 0, name, ": size ", sizes[i], " of ", sizes, " is negative");
+    FB_CHECK(strides[i] >= 0, name, ": stride ", strides[i], " of ", strides, " is negative; strides are at least 0");
+  }
+  FB_CHECK(offset >= 0, name, ": storage offset ", offset, " is negative");
+  const size_t bytes = storage_bytes(sizes, strides, offset, t.item_bytes());
+  FB_CHECK(bytes <= t.storage()->nbytes, name, ": shape ", sizes, " with strides ", strides, " from offset ", offset, " reaches ",
+           int64_t(bytes), " bytes, the storage has ", int64_t(t.storage()->nbytes));
+}
+
+// dim for a tensor that must have one.
+inline int64_t wrap_dim_of(const char* name, const Tensor& self, int64_t dim) {
+  FB_CHECK_INDEX(self.ndim() > 0, name, ": a tensor without dimensions has none to take (dim is ", dim, ")");
+  return wrap_dim(dim, self.ndim());
+}
+
+// A mask of the dimensions named, which must differ.
+inline SmallVec<bool, 16> dim_set(const char* name, Ints dims, int64_t ndim) {
+  SmallVec<bool, 16> in(ndim > 0 ? ndim : 1, false);
+  for (int64_t d : dims) {
+    const int64_t w = wrap_dim(d, ndim);
+    FB_CHECK(!in[w], name, ": dimension ", d, " appears more than once in ", dims);
+    in[w] = true;
+  }
+  return in;
+}
+
+}  // namespace fb
