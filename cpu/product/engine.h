@@ -64,7 +64,8 @@ class Engine {
     const bool can_a = p_.a.direct && unit == 1, can_b = p_.b.direct && p_.b.i_stride == 1 && unit == 1;
     if (small) {
       direct_a_ = can_a;
-      direct_b_ = can_b;
+      // Rows of B far apart share the cache's sets: worth reading in place a few times only.
+      direct_b_ = can_b && (a_panels_ <= 3 || p_.b.k_stride * k * int64_t(sizeof(Real)) <= 16 * 1024);
       if (work <= 1 << 19 || usable_threads() == 1) return task(0, a_panels_, 0, b_panels_, 0, blocks_, nullptr);
     } else {
       direct_a_ = can_a && b_panels_ <= 2;

@@ -35,6 +35,11 @@ void real_tile(const TileCall<Real>& c) {
   constexpr int W = V::width;
   typename V::type acc[rows][NV];
   FB_UNROLL for (int r = 0; r < rows; ++r) FB_UNROLL for (int v = 0; v < NV; ++v) acc[r][v] = V::zero();
+  // What is read and written after the chain is fetched meanwhile.
+  FB_UNROLL for (int r = 0; r < rows; ++r) {
+    __builtin_prefetch(c.out + r * c.out_row, 1);
+    if (c.merges) __builtin_prefetch(c.merge[0] + r * 2 * W);
+  }
   const Real *a = c.a, *b = c.b;
   const int64_t a_row = Packed ? 1 : c.a_row, a_step = Packed ? rows : c.a_step, b_step = c.b_step;
   for (int64_t k = c.k; k > 0; --k) {

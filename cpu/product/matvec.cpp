@@ -18,12 +18,13 @@ void fold_block(Real* levels, int64_t size, int64_t index, bool last, Real* sums
 }
 
 // Rows contiguous in k: a group of rows is read W × W elements at a time and transposed, so that the
-// outputs are the lanes.
-template <class S, class Real>
+// outputs are the lanes. Whole cache lines of a row are read together: rows a power of two apart share
+// the cache's sets, and a line left half read might be gone.
+template <int rows, class S, class Real>
 void rows_along_k(const S* m, int64_t j_stride, int64_t j0, int64_t j1, int64_t k, const Real* x,
                   const Output<Real>& out) {
   using V = Vec<Real>;
-  constexpr int W = V::width, groups = 16 / W, rows = 16;
+  constexpr int W = V::width, groups = rows / W, line = 64 / sizeof(S), ahead = 256 / sizeof(S);
   constexpr int64_t block = block_length<Real>;
   const int64_t blocks = (k + block - 1) / block;
   Real levels[64 * rows];
@@ -37,18 +38,28 @@ void rows_along_k(const S* m, int64_t j_stride, int64_t j0, int64_t j1, int64_t 
       typename V::type acc[groups];
 #pragma GCC unroll 4
       for (int g = 0; g < groups; ++g) acc[g] = V::zero();
+      auto square = [&](int g, int64_t i) __attribute__((always_inline)) {
+        typename V::type v[W];
+#pragma GCC unroll 8
+        for (int r = 0; r < W; ++r) v[r] = load_wide(row[g * W + r] + i);
+        V::transpose(v);
+#pragma GCC unroll 8
+        for (int r = 0; r < W; ++r) acc[g] = V::fma(V::splat(x + i + r), v[r], acc[g]);
+      };
       int64_t i = q * block;
-      for (; i + W <= end; i += W) {
+      for (; i + line <= end; i += line) {
 #pragma GCC unroll 4
         for (int g = 0; g < groups; ++g) {
-          typename V::type v[W];
 #pragma GCC unroll 8
-          for (int r = 0; r < W; ++r) v[r] = load_wide(row[g * W + r] + i);
-          V::transpose(v);
-#pragma GCC unroll 8
-          for (int r = 0; r < W; ++r) acc[g] = V::fma(V::splat(x + i + r), v[r], acc[g]);
+          for (int r = 0; r < W; ++r) __builtin_prefetch(row[g * W + r] + i + ahead);
+#pragma GCC unroll 4
+          for (int l = 0; l < line; l += W) square(g, i + l);
         }
       }
+      for (; i + W <= end; i += W)
+#pragma GCC unroll 4
+        for (int g = 0; g < groups; ++g) square(g, i);
+#pragma GCC unroll 4
       for (int g = 0; g < groups; ++g) V::store(sums + g * W, acc[g]);
       for (; i < end; ++i)
         for (int r = 0; r < rows; ++r) sums[r] = fma1(x[i], widen(row[r][i]), sums[r]);
@@ -78,6 +89,16 @@ void strips_along_j(const S* m, int64_t k_stride, int64_t j0, int64_t j1, int64_
 #pragma GCC unroll 8
       for (int r = 0; r < count; ++r) xv[r] = V::splat(x + i + r);
       int64_t j = 0;
+      for (; j + 2 * W <= n; j += 2 * W) {
+        typename V::type acc = V::load(sums + j), next = V::load(sums + j + W);
+#pragma GCC unroll 8
+        for (int r = 0; r < count; ++r) {
+          acc = V::fma(xv[r], load_wide(p + r * k_stride + j), acc);
+          next = V::fma(xv[r], load_wide(p + r * k_stride + j + W), next);
+        }
+        V::store(sums + j, acc);
+        V::store(sums + j + W, next);
+      }
       for (; j + W <= n; j += W) {
         typename V::type acc = V::load(sums + j);
 #pragma GCC unroll 8
@@ -171,8 +192,12 @@ bool matvec(const S* m, int64_t j_stride, int64_t k_stride, int64_t n, int64_t k
   }
   const bool split = n * k >= 2 * elements_per_task;
   if (along_j) {
-    const int64_t wide = 4096 / (sizeof(Real) / 4);
-    const int64_t pieces = split ? std::max<int64_t>((n + wide - 1) / wide, std::min<int64_t>(8, n / 512)) : (n + wide - 1) / wide;
+    // Strips as wide as the first-level cache allows: long runs of each row are read at the speed of
+    // memory. Threads need a few each.
+    const int64_t wide = 16384 / sizeof(Real);
+    const int threads = in_parallel_region() ? 1 : get_num_threads();
+    const int64_t wanted = split && threads > 1 ? std::min<int64_t>(2 * threads, n / 512) : 1;
+    const int64_t pieces = std::max<int64_t>((n + wide - 1) / wide, wanted);
     const int64_t strip = ((n + pieces - 1) / std::max<int64_t>(1, pieces) + 15) / 16 * 16;
     parallel_for(0, n, strip, [&](int64_t lo, int64_t hi) {
       for (int64_t j = lo; j < hi; j += strip) strips_along_j(m, k_stride, j, std::min(hi, j + strip), k, xs, out);
@@ -181,8 +206,13 @@ bool matvec(const S* m, int64_t j_stride, int64_t k_stride, int64_t n, int64_t k
     blocks_as_lanes(m, j_stride, n, k, xs, out);
   } else {
     const int64_t grain = split ? std::max<int64_t>(1, elements_per_task / k + 15) / 16 * 16 : n;
-    parallel_for(0, n, std::max<int64_t>(16, grain),
-                 [&](int64_t lo, int64_t hi) { rows_along_k(m, j_stride, lo, hi, k, xs, out); });
+    const bool conflicts = j_stride * int64_t(sizeof(S)) % 2048 == 0;
+    parallel_for(0, n, std::max<int64_t>(16, grain), [&](int64_t lo, int64_t hi) {
+      if (conflicts)
+        rows_along_k<8>(m, j_stride, lo, hi, k, xs, out);
+      else
+        rows_along_k<16>(m, j_stride, lo, hi, k, xs, out);
+    });
   }
   return true;
 }

@@ -22,18 +22,22 @@ struct Vec<float> {
   static void store(float* p, type v) { _mm256_storeu_ps(p, v); }
   static type fma(type a, type b, type c) { return _mm256_fmadd_ps(a, b, c); }
   static type fnma(type a, type b, type c) { return _mm256_fnmadd_ps(a, b, c); }
+  // Rows to columns. Unrolled here, so that the arrays are registers where this is inlined.
   static void transpose(type v[8]) {
     type t[8], u[8];
+#pragma GCC unroll 4
     for (int i = 0; i < 8; i += 2) {
       t[i] = _mm256_unpacklo_ps(v[i], v[i + 1]);
       t[i + 1] = _mm256_unpackhi_ps(v[i], v[i + 1]);
     }
+#pragma GCC unroll 2
     for (int i = 0; i < 8; i += 4) {
       u[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
       u[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xee);
       u[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
       u[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee);
     }
+#pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
       v[i] = _mm256_permute2f128_ps(u[i], u[i + 4], 0x20);
       v[i + 4] = _mm256_permute2f128_ps(u[i], u[i + 4], 0x31);
