@@ -143,81 +143,96 @@ class Engine {
   // The sums of tiles [a0, a1) × [b0, b1) over blocks [q0, q1). Where `chunk` is null the blocks are all
   // there are and results go to the output; else sums go to chunk, tile by tile.
   void task(int64_t a0, int64_t a1, int64_t b0, int64_t b1, int64_t q0, int64_t q1, Real* chunk) const {
-    const int64_t tiles = (a1 - a0) * (b1 - b0), count = q1 - q0;
+    const int64_t count = q1 - q0, depth = std::min(p_.k, q1 * block) - q0 * block;
+    const int64_t longest = std::min(block, depth);
+    const bool ragged = b1 * columns > p_.n, pack_own_a = !shared_a_ && !direct_a_;
+    const bool pack_own_b = !shared_b_ && (!direct_b_ || ragged);
+    const int64_t packed_b0 = direct_b_ ? b1 - 1 : b0;
+    // Bands of rows take all their k blocks in turn, so that pending sums stay in the cache; packed columns
+    // are then kept for all blocks, unless that is too much.
+    const bool keep_b = pack_own_b && (b1 - packed_b0) * panel * depth * int64_t(sizeof(Real)) <= max_kept_bytes;
+    const int64_t band = !pack_own_b || keep_b ? std::min<int64_t>(resident_a, a1 - a0) : a1 - a0;
+    const int64_t tiles = band * (b1 - b0), level_size = tiles * tile_size;
     const int64_t levels = std::bit_width(uint64_t(count - 1));
-    const int64_t longest = std::min(block, p_.k - q0 * block);
-    Real* sums = levels ? scratch<Real>(Slot::sums, levels * tiles * tile_size) : nullptr;
-    Real* own_a = shared_a_ || direct_a_
-                      ? nullptr
-                      : scratch<Real>(Slot::a, (first_row(a1) - first_row(a0)) * longest * unit);
-    const bool ragged = b1 * columns > p_.n;
-    Real* own_b = shared_b_ || (direct_b_ && !ragged)
-                      ? nullptr
-                      : scratch<Real>(Slot::b, (direct_b_ ? 1 : b1 - b0) * longest * panel);
-    for (int64_t q = q0; q < q1; ++q) {
-      const int64_t kn = block_size(q), k0 = q * block;
-      if (own_a) pack_a(a0, a1, q, own_a);
-      if (own_b) pack_b(direct_b_ ? b1 - 1 : b0, b1, q, own_b);
-      // The tree: after block i, as many pending sums are folded as i has trailing ones; at the end, all.
-      const int64_t i = q - q0;
-      const bool last = q + 1 == q1;
-      const int pending = std::popcount(uint64_t(i));
-      const int merges = last ? pending : std::countr_one(uint64_t(i));
-      const int64_t level_size = tiles * tile_size;
-      for (int64_t s0 = a0; s0 < a1; s0 += resident_a) {
-        const int64_t s1 = std::min(a1, s0 + resident_a);
-        for (int64_t jp = b0; jp < b1; ++jp) {
-          const int64_t j0 = jp * columns;
-          const int cols = int(std::min<int64_t>(columns, p_.n - j0));
-          TileCall<Real> call;
-          call.k = kn;
-          bool packed = !direct_a_;
-          if (direct_b_ && cols == columns) {
-            call.b = p_.b.direct + j0 + k0 * p_.b.k_stride;
-            call.b_step = p_.b.k_stride;
-          } else {
-            call.b = shared_b_ ? shared_b_ + (shared_rows_ * k0 + (jp - shared_first_) * columns * kn) * unit
-                               : own_b + (direct_b_ ? 0 : (jp - b0) * kn * panel);
-            call.b_step = panel;
-          }
-          Real* place = nullptr;
-          if (last && !chunk && p_.out.direct && cols == columns && unit == 1) {
-            const int64_t at = j0 % p_.out.run;
-            if (at + columns <= p_.out.run) place = p_.out.direct + j0 / p_.out.run * p_.out.run_stride + at;
-          }
-          for (int64_t ip = s0; ip < s1; ++ip) {
-            const int64_t r0 = first_row(ip);
-            const int rows = panel_rows(ip);
-            if (packed) {
-              call.a = shared_a_ ? shared_a_ + (shared_rows_ * k0 + (r0 - first_row(shared_first_)) * kn) * unit
-                                 : own_a + (r0 - first_row(a0)) * kn * unit;
-            } else {
-              call.a = p_.a.direct + r0 * p_.a.i_stride + k0 * p_.a.k_stride;
-              call.a_row = p_.a.i_stride;
-              call.a_step = p_.a.k_stride;
-            }
-            const int64_t tile = (jp - b0) * (a1 - a0) + (ip - a0);
-            const Real* merge[64];
-            for (int d = 0; d < merges; ++d) merge[d] = sums + (pending - 1 - d) * level_size + tile * tile_size;
-            call.merge = merge;
-            call.merges = merges;
-            alignas(64) Real staged[tile_size];
-            call.out_row = panel;
-            if (!last) {
-              call.out = sums + (pending - merges) * level_size + tile * tile_size;
-            } else if (chunk) {
-              call.out = chunk + tile * tile_size;
-            } else if (place) {
-              call.out = place + r0 * p_.out.i_stride;
-              call.out_row = p_.out.i_stride;
-            } else {
-              call.out = staged;
-            }
-            Tiles::tile(rows, cols, packed)(call);
-            if (call.out == staged) p_.out.store(p_.out.target, staged, r0, rows, j0, cols);
+    Real* sums = levels ? scratch<Real>(Slot::sums, levels * level_size) : nullptr;
+    Real* own_a = pack_own_a ? scratch<Real>(Slot::a, band * Tiles::rows * longest * unit) : nullptr;
+    Real* own_b =
+        pack_own_b ? scratch<Real>(Slot::b, (b1 - packed_b0) * (keep_b ? depth : longest) * panel) : nullptr;
+    for (int64_t band0 = a0; band0 < a1; band0 += band) {
+      const int64_t band1 = std::min(a1, band0 + band);
+      for (int64_t q = q0; q < q1; ++q) {
+        const int64_t kn = block_size(q), k0 = q * block;
+        Real* here_b = own_b + (keep_b ? (k0 - q0 * block) * (b1 - packed_b0) * panel : 0);
+        if (pack_own_a) pack_a(band0, band1, q, own_a);
+        if (pack_own_b && (!keep_b || band0 == a0)) pack_b(packed_b0, b1, q, here_b);
+        // The tree: after block i, as many pending sums are folded as i has trailing ones; at the end, all.
+        const int64_t i = q - q0;
+        const bool last = q + 1 == q1;
+        const int pending = std::popcount(uint64_t(i));
+        const int merges = last ? pending : std::countr_one(uint64_t(i));
+        for (int64_t s0 = band0; s0 < band1; s0 += resident_a) {
+          const int64_t s1 = std::min(band1, s0 + resident_a);
+          for (int64_t jp = b0; jp < b1; ++jp) {
+            const Real* b = shared_b_ ? shared_b_ + (shared_rows_ * k0 + (jp - shared_first_) * columns * kn) * unit
+                                      : here_b + (jp - packed_b0) * kn * panel;
+            column_of_tiles(jp, s0, s1, q, b, own_a, band0, sums, level_size, (jp - b0) * band - band0, pending, merges,
+                            last, chunk ? chunk + ((jp - b0) * (a1 - a0) - a0) * tile_size : nullptr);
           }
         }
       }
+    }
+  }
+
+  // Tiles [s0, s1) of one panel of B for block q. Pending sums of tile ip lie at sums, tile number
+  // first_tile + ip of each level; finished ones go to chunk (if not null) or to the output.
+  void column_of_tiles(int64_t jp, int64_t s0, int64_t s1, int64_t q, const Real* b, const Real* own_a, int64_t own_first,
+                       Real* sums, int64_t level_size, int64_t first_tile, int pending, int merges, bool last,
+                       Real* chunk) const {
+    const int64_t j0 = jp * columns, kn = block_size(q), k0 = q * block;
+    const int cols = int(std::min<int64_t>(columns, p_.n - j0));
+    const bool packed = !direct_a_;
+    TileCall<Real> call;
+    call.k = kn;
+    call.b = b;
+    call.b_step = panel;
+    if (direct_b_ && cols == columns) {
+      call.b = p_.b.direct + j0 + k0 * p_.b.k_stride;
+      call.b_step = p_.b.k_stride;
+    }
+    Real* place = nullptr;
+    if (last && !chunk && p_.out.direct && cols == columns && unit == 1) {
+      const int64_t at = j0 % p_.out.run;
+      if (at + columns <= p_.out.run) place = p_.out.direct + j0 / p_.out.run * p_.out.run_stride + at;
+    }
+    const Real* merge[64];
+    alignas(64) Real staged[tile_size];
+    call.merge = merge;
+    call.merges = merges;
+    for (int64_t ip = s0; ip < s1; ++ip) {
+      const int64_t r0 = first_row(ip), tile = (first_tile + ip) * tile_size;
+      const int rows = panel_rows(ip);
+      if (packed) {
+        call.a = shared_a_ ? shared_a_ + (shared_rows_ * k0 + (r0 - first_row(shared_first_)) * kn) * unit
+                           : own_a + (r0 - first_row(own_first)) * kn * unit;
+      } else {
+        call.a = p_.a.direct + r0 * p_.a.i_stride + k0 * p_.a.k_stride;
+        call.a_row = p_.a.i_stride;
+        call.a_step = p_.a.k_stride;
+      }
+      for (int d = 0; d < merges; ++d) merge[d] = sums + (pending - 1 - d) * level_size + tile;
+      call.out_row = panel;
+      if (!last) {
+        call.out = sums + (pending - merges) * level_size + tile;
+      } else if (chunk) {
+        call.out = chunk + ip * tile_size;
+      } else if (place) {
+        call.out = place + r0 * p_.out.i_stride;
+        call.out_row = p_.out.i_stride;
+      } else {
+        call.out = staged;
+      }
+      Tiles::tile(rows, cols, packed)(call);
+      if (call.out == staged) p_.out.store(p_.out.target, staged, r0, rows, j0, cols);
     }
   }
 
@@ -256,8 +271,9 @@ class Engine {
   // shared left operand that meets it a third.
   static constexpr int64_t panel_bytes_a = Tiles::rows * unit * block * sizeof(Real);
   static constexpr int64_t panel_bytes_b = panel * block * sizeof(Real);
-  static constexpr int64_t cached_a = 288 * 1024 / panel_bytes_a, cached_b = 256 * 1024 / panel_bytes_b;
-  static constexpr int64_t resident_a = 288 * 1024 / panel_bytes_a;
+  static constexpr int64_t cached_a = 192 * 1024 / panel_bytes_a, cached_b = 256 * 1024 / panel_bytes_b;
+  static constexpr int64_t resident_a = 192 * 1024 / panel_bytes_a;
+  static constexpr int64_t max_kept_bytes = int64_t(2) << 20;
   static constexpr int64_t max_shared_bytes = int64_t(16) << 20;
   static constexpr int64_t max_chunk_sums = int64_t(1) << 19;
   static constexpr int64_t max_chunk_reals = int64_t(1) << 24;
