@@ -41,6 +41,8 @@ void pack_k_contiguous(const S* p, int64_t i_stride, int64_t rows, int64_t kn, R
   constexpr int W = V::width;
   int64_t k = 0;
   for (; k + W <= kn; k += W) {
+    if (k * sizeof(S) % 64 == 0)
+      for (int r = 0; r < std::min<int64_t>(rows, width); ++r) __builtin_prefetch(p + r * i_stride + k + 256 / sizeof(S));
     auto group = [&]<int first>() {
       constexpr int lanes = std::min(W, width - first);
       typename V::type v[W];
@@ -82,6 +84,7 @@ void pack_i_contiguous(const S* p, int64_t k_stride, int64_t rows, int64_t kn, R
     const S* q = p + k * k_stride;
     Real* d = to + k * width;
     for (int64_t f = 0; f < full; ++f, q += width, d += kn * width) {
+      __builtin_prefetch(q + 8 * k_stride);  // rows may be pages apart, where the hardware sees no stream
       if constexpr (width % W == 0) {
 #pragma GCC unroll 4
         for (int r = 0; r < width; r += W) V::store(d + r, load_wide(q + r));
@@ -91,7 +94,13 @@ void pack_i_contiguous(const S* p, int64_t k_stride, int64_t rows, int64_t kn, R
       }
     }
     if (rest) {
-      for (int r = 0; r < rest; ++r) d[r] = widen(q[r]);
+      __builtin_prefetch(q + 8 * k_stride);
+      int r = 0;
+      if (width % W == 0 && rest >= W) {
+        V::store(d, load_wide(q));
+        r = W;
+      }
+      for (; r < rest; ++r) d[r] = widen(q[r]);
       for (int r = int(rest); r < width; ++r) d[r] = 0;
     }
   }

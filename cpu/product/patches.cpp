@@ -220,7 +220,11 @@ void pack_pixels(const void* source, int64_t i0, int64_t rows, int64_t k0, int64
       if (whole) {
         for (int64_t c = c0; c < c1; ++c) {
           const int64_t d = skip + (c - c0) * step;
-          for (int i = 0; i < count; ++i) V::store(dest[i] + d, V::load(read[i].at[0] + c * cs));
+          for (int i = 0; i < count; ++i) {
+            const Real* from = read[i].at[0] + c * cs;
+            __builtin_prefetch(from + 4 * cs);
+            V::store(dest[i] + d, V::load(from));
+          }
         }
       } else {
         for (int64_t c = c0; c < c1; ++c) {
@@ -277,27 +281,56 @@ void pack_taps(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t
       }
       continue;
     }
+    bool whole = true;
     each_tap<Real, 1>(s, &pixels, 1, [&](int64_t t, int64_t offset, const typename Lane<Real>::Ints* masks) {
       reads[size_t(t)].set(pixels, s.image, offset, masks[0], adjacent);
+      whole &= reads[size_t(t)].kind == TapRead<Real>::whole;
     });
+    const TapRead<Real>* read = reads.data();
     int64_t t = i0 % taps, channel = i0 / taps * s.channel_stride;
     for (int64_t i = 0; i < padded; i += W) {
       typename V::type x[W];
-      for (int r = 0; r < W; ++r) {
-        if (i + r >= rows) {
-          x[r] = V::zero();
-          continue;
+      Real* d = to + i / width * width * kn + k * width + i % width;
+      if (whole && i + W <= rows) {
+        if (taps == 1) {
+          const Real* from = read->at[0] + channel;
+#pragma GCC unroll 8
+          for (int r = 0; r < W; ++r, from += s.channel_stride) {
+            __builtin_prefetch(from + 32);
+            x[r] = V::load(from);
+          }
+          channel += W * s.channel_stride;
+        } else {
+#pragma GCC unroll 8
+          for (int r = 0; r < W; ++r) {
+            x[r] = V::load(read[t].at[0] + channel);
+            const bool next = ++t == taps;
+            t = next ? 0 : t;
+            channel += next ? s.channel_stride : 0;
+          }
         }
-        x[r] = reads[size_t(t)].load(channel);
-        if (++t == taps) t = 0, channel += s.channel_stride;
+      } else {
+        alignas(32) Real got[W][W];
+        for (int r = 0; r < W; ++r) {
+          if (i + r >= rows) {
+            V::store(got[r], V::zero());
+            continue;
+          }
+          V::store(got[r], read[t].load(channel));
+          if (++t == taps) t = 0, channel += s.channel_stride;
+        }
+#pragma GCC unroll 8
+        for (int r = 0; r < W; ++r) x[r] = V::load(got[r]);
       }
       V::transpose(x);
-      Real* d = to + i / width * width * kn + k * width + i % width;
       if (lanes == W) {
 #pragma GCC unroll 8
         for (int r = 0; r < W; ++r) V::store(d + r * width, x[r]);
       } else {
-        for (int r = 0; r < lanes; ++r) V::store(d + r * width, x[r]);
+        alignas(32) Real got[W][W];
+#pragma GCC unroll 8
+        for (int r = 0; r < W; ++r) V::store(got[r], x[r]);
+        for (int r = 0; r < lanes; ++r) V::store(d + r * width, V::load(got[r]));
       }
     }
   }
