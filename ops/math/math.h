@@ -1,7 +1,8 @@
-// All of scalar math: fb::math::f(v) for float, double, Vec<float>, Vec<double>.
+// All of scalar math: fb::math::f(v) for float, double, Vec<float>, Vec<double>; complex.h for Complex<T>.
 #pragma once
 #include "ops/math/activation.h"
 #include "ops/math/bessel_i.h"
+#include "ops/math/complex.h"
 #include "ops/math/erf.h"
 #include "ops/math/exp.h"
 #include "ops/math/gamma.h"
