@@ -392,6 +392,15 @@ void conv_backward_weight(const ConvShape& s, View5<const T> x, View5<const T> g
     p.b.source = &patches;
     p.out.store = store_weights<T, Real>;
     p.out.target = &store;
+    if constexpr (std::is_same_v<T, Real>) {
+      // Columns of a gradient in memory order are written in place.
+      const bool ordered = axis_stride(gw.stride + 2, s.kernel) == 1 && one_axis(gw.stride + 2, s.kernel) &&
+                           (ci == 1 || gw.stride[1] == volume(s.kernel)) && !patches.channels_last();
+      if (ordered) {
+        p.out.direct = store.data;
+        p.out.i_stride = gw.stride[0];
+      }
+    }
     multiply(p);
   }
 }

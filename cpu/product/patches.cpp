@@ -16,6 +16,17 @@ struct Lane<float> {
     return _mm256_mask_i32gather_ps(_mm256_setzero_ps(), p, __m256i(at), __m256(m), 4);
   }
   static int bits(Ints m) { return _mm256_movemask_ps(__m256(m)); }
+  // Every second of the 15 elements at p.
+  static __m256 evens(const float* p) { return even_odd(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 7)); }
+  static __m256 masked_evens(const float* p, Ints m) {
+    const __m256i lo = _mm256_cvtepu32_epi64(_mm256_castsi256_si128(__m256i(m)));
+    const __m256i hi = _mm256_cvtepu32_epi64(_mm256_extracti128_si256(__m256i(m), 1));
+    const __m256 even = _mm256_shuffle_ps(_mm256_maskload_ps(p, lo), _mm256_maskload_ps(p + 8, hi), 0x88);
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(even), 0xd8));
+  }
+  static __m256 even_odd(__m256 a, __m256 b) {
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0xd8)), 0xd8));
+  }
   static __m256 join(__m256 a, __m256 b) { return _mm256_or_ps(a, b); }
 };
 template <>
@@ -27,6 +38,10 @@ struct Lane<double> {
     return _mm256_mask_i64gather_pd(_mm256_setzero_pd(), p, __m256i(at), __m256d(m), 8);
   }
   static int bits(Ints m) { return _mm256_movemask_pd(__m256d(m)); }
+  static __m256d evens(const double* p) {
+    return _mm256_permute4x64_pd(_mm256_shuffle_pd(_mm256_loadu_pd(p), _mm256_loadu_pd(p + 3), 0xa), 0xd8);
+  }
+  static __m256d masked_evens(const double* p, Ints m) { return gather(p, Ints{0, 2, 4, 6}, m); }
   static __m256d join(__m256d a, __m256d b) { return _mm256_or_pd(a, b); }
 };
 
@@ -96,13 +111,13 @@ template <class Real>
 struct TapRead {
   using L = Lane<Real>;
   using V = Vec<Real>;
-  enum Kind { nothing, whole, runs1, runs2, many, spread, far } kind;
+  enum Kind { nothing, whole, whole_evens, runs1, runs2, evens1, evens2, many, spread, far } kind;
   typename L::Ints mask[2];
   const Real* at[2];
   const PixelVector<Real>* pixels;
   int64_t shift;
 
-  void set(const PixelVector<Real>& v, const Real* image, int64_t offset, typename L::Ints m, bool adjacent) {
+  void set(const PixelVector<Real>& v, const Real* image, int64_t offset, typename L::Ints m, int64_t unit) {
     pixels = &v;
     shift = offset;
     mask[0] = m;
@@ -110,14 +125,15 @@ struct TapRead {
     if (!bits) {
       kind = nothing;
       at[0] = image;
-    } else if (!adjacent) {
+    } else if (unit > 2 || unit < 1 || (unit == 2 && v.runs > 2)) {
       kind = v.far ? far : spread;
       at[0] = image + v.first + offset;
     } else if (v.runs == 1) {
-      kind = bits == PixelVector<Real>::all ? whole : runs1;
+      const bool all = bits == PixelVector<Real>::all;
+      kind = unit == 1 ? (all ? whole : runs1) : (all ? whole_evens : evens1);
       at[0] = image + v.run_at[0] + offset;
     } else if (v.runs == 2) {
-      kind = runs2;
+      kind = unit == 1 ? runs2 : evens2;
       for (int r = 0; r < 2; ++r) {
         mask[r] = m & v.run_mask[r];
         at[r] = image + v.run_at[r] + offset;
@@ -127,25 +143,50 @@ struct TapRead {
       at[0] = image;
     }
   }
-  typename V::type load(int64_t channel_offset) const {
-    switch (kind) {
-      case nothing: return V::zero();
-      case whole: return V::load(at[0] + channel_offset);
-      case runs1: return L::masked(at[0] + channel_offset, mask[0]);
-      case runs2: return L::join(L::masked(at[0] + channel_offset, mask[0]), L::masked(at[1] + channel_offset, mask[1]));
-      case spread: return L::gather(at[0] + channel_offset, pixels->offset, mask[0]);
-      case far: {
-        alignas(32) Real x[PixelVector<Real>::W];
-        for (int l = 0; l < PixelVector<Real>::W; ++l)
-          x[l] = mask[0][l] ? at[0][pixels->lane[l] - pixels->first + channel_offset] : Real(0);
-        return V::load(x);
-      }
-      case many: break;
+  // The kind is a parameter, so that loops over channels can fix it.
+  template <Kind kind>
+  typename V::type load_as(int64_t channel) const {
+    if constexpr (kind == nothing) return V::zero();
+    if constexpr (kind == whole) return V::load(at[0] + channel);
+    if constexpr (kind == whole_evens) return L::evens(at[0] + channel);
+    if constexpr (kind == runs1) return L::masked(at[0] + channel, mask[0]);
+    if constexpr (kind == runs2) return L::join(L::masked(at[0] + channel, mask[0]), L::masked(at[1] + channel, mask[1]));
+    if constexpr (kind == evens1) return L::masked_evens(at[0] + channel, mask[0]);
+    if constexpr (kind == evens2)
+      return L::join(L::masked_evens(at[0] + channel, mask[0]), L::masked_evens(at[1] + channel, mask[1]));
+    if constexpr (kind == spread) return L::gather(at[0] + channel, pixels->offset, mask[0]);
+    if constexpr (kind == far) {
+      alignas(32) Real x[PixelVector<Real>::W];
+      for (int l = 0; l < PixelVector<Real>::W; ++l)
+        x[l] = mask[0][l] ? at[0][pixels->lane[l] - pixels->first + channel] : Real(0);
+      return V::load(x);
     }
-    typename V::type v = V::zero();
-    for (int r = 0; r < pixels->runs; ++r)
-      v = L::join(v, L::masked(at[0] + pixels->run_at[r] + shift + channel_offset, mask[0] & pixels->run_mask[r]));
-    return v;
+    if constexpr (kind == many) {
+      typename V::type v = V::zero();
+      for (int r = 0; r < pixels->runs; ++r)
+        v = L::join(v, L::masked(at[0] + pixels->run_at[r] + shift + channel, mask[0] & pixels->run_mask[r]));
+      return v;
+    }
+  }
+  // Calls f.template operator()<kind>().
+  template <class F>
+  auto with_kind(F&& f) const {
+    switch (kind) {
+      case whole: return f.template operator()<whole>();
+      case whole_evens: return f.template operator()<whole_evens>();
+      case runs1: return f.template operator()<runs1>();
+      case runs2: return f.template operator()<runs2>();
+      case evens1: return f.template operator()<evens1>();
+      case evens2: return f.template operator()<evens2>();
+      case many: return f.template operator()<many>();
+      case spread: return f.template operator()<spread>();
+      case far: return f.template operator()<far>();
+      case nothing: break;
+    }
+    return f.template operator()<nothing>();
+  }
+  typename V::type load(int64_t channel) const {
+    return with_kind([&]<Kind k>() { return load_as<k>(channel); });
   }
 };
 
@@ -177,7 +218,8 @@ void pack_pixels(const void* source, int64_t i0, int64_t rows, int64_t k0, int64
   const Patches<Real>& s = *static_cast<const Patches<Real>*>(source);
   const int64_t taps = s.tap_count(), cs = s.channel_stride;
   const int64_t vectors = (rows + width - 1) / width * width / W;
-  const bool adjacent = s.lane_stride() == 1, last = s.channels_last();
+  const int64_t unit = s.lane_stride();
+  const bool last = s.channels_last();
   PixelVector<Real> pixels[most];
   for (int64_t v0 = 0; v0 < vectors; v0 += most) {
     const int count = int(std::min<int64_t>(most, vectors - v0));
@@ -211,27 +253,29 @@ void pack_pixels(const void* source, int64_t i0, int64_t rows, int64_t k0, int64
         }
         return;
       }
-      TapRead<Real> read[most];
-      bool whole = true;
+      // Whole vectors side by side stream through a channel together; the others go one by one.
+      const Real* from[most];
+      Real* whole_to[most];
+      int wholes = 0;
       for (int i = 0; i < count; ++i) {
-        read[i].set(pixels[i], s.image, offset, masks[i], adjacent);
-        whole &= read[i].kind == TapRead<Real>::whole;
-      }
-      if (whole) {
-        for (int64_t c = c0; c < c1; ++c) {
-          const int64_t d = skip + (c - c0) * step;
-          for (int i = 0; i < count; ++i) {
-            const Real* from = read[i].at[0] + c * cs;
-            __builtin_prefetch(from + 4 * cs);
-            V::store(dest[i] + d, V::load(from));
-          }
+        TapRead<Real> read;
+        read.set(pixels[i], s.image, offset, masks[i], unit);
+        Real* d = dest[i] + skip;
+        if (read.kind == TapRead<Real>::whole) {
+          from[wholes] = read.at[0] + c0 * cs;
+          whole_to[wholes++] = d;
+          continue;
         }
-      } else {
-        for (int64_t c = c0; c < c1; ++c) {
-          const int64_t d = skip + (c - c0) * step;
-          for (int i = 0; i < count; ++i) V::store(dest[i] + d, read[i].load(c * cs));
-        }
+        read.with_kind([&]<typename TapRead<Real>::Kind kind>() {
+          for (int64_t c = c0; c < c1; ++c, d += step) V::store(d, read.template load_as<kind>(c * cs));
+        });
       }
+      for (int64_t c = 0; c < c1 - c0; ++c)
+        for (int i = 0; i < wholes; ++i) {
+          const Real* p = from[i] + c * cs;
+          __builtin_prefetch(p + 4 * cs);
+          V::store(whole_to[i] + c * step, V::load(p));
+        }
     });
   }
 }
@@ -242,7 +286,7 @@ void pack_taps(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t
   constexpr int W = V::width;
   const Patches<Real>& s = *static_cast<const Patches<Real>*>(source);
   const int64_t taps = s.tap_count(), padded = (rows + width - 1) / width * width;
-  const bool adjacent = s.lane_stride() == 1;
+  const int64_t unit = s.lane_stride();
   PixelVector<Real> pixels;
   thread_local std::vector<TapRead<Real>> reads;
   thread_local std::vector<std::pair<int64_t, int>> spots;  // offset and lanes inside, for channels last
@@ -283,7 +327,7 @@ void pack_taps(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t
     }
     bool whole = true;
     each_tap<Real, 1>(s, &pixels, 1, [&](int64_t t, int64_t offset, const typename Lane<Real>::Ints* masks) {
-      reads[size_t(t)].set(pixels, s.image, offset, masks[0], adjacent);
+      reads[size_t(t)].set(pixels, s.image, offset, masks[0], unit);
       whole &= reads[size_t(t)].kind == TapRead<Real>::whole;
     });
     const TapRead<Real>* read = reads.data();
