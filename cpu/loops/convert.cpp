@@ -1,48 +1,29 @@
-#include "cpu/loops/convert.h"
-
 #include <cstring>
-#include <type_traits>
 
-#include "cpu/simd/memory.h"
+#include "cpu/loops/convert_each.h"
 
 namespace fb {
+
+#define FB_ELSEWHERE(D) extern template void convert_to<D>(char*, int64_t, const char*, int64_t, DType, int64_t)
+FB_ELSEWHERE(half);
+FB_ELSEWHERE(float);
+FB_ELSEWHERE(double);
+FB_ELSEWHERE(cfloat);
+FB_ELSEWHERE(cdouble);
+FB_ELSEWHERE(bfloat16);
+FB_ELSEWHERE(float8_e5m2);
+FB_ELSEWHERE(float8_e4m3fn);
+FB_ELSEWHERE(uint8_t);
+FB_ELSEWHERE(int8_t);
+FB_ELSEWHERE(int16_t);
+FB_ELSEWHERE(int32_t);
+FB_ELSEWHERE(int64_t);
+FB_ELSEWHERE(bool);
+FB_ELSEWHERE(uint16_t);
+FB_ELSEWHERE(uint32_t);
+FB_ELSEWHERE(uint64_t);
+
 namespace {
-
-template <class D, class S> D convert(S s) {
-  if constexpr (std::is_same_v<D, S>) return s;
-  else if constexpr (is_complex_v<D> && is_complex_v<S>) return D(s);
-  else if constexpr (is_complex_v<D>) return D(convert<typename D::value_type>(s));
-  else if constexpr (std::is_same_v<D, bool>) {
-    if constexpr (is_complex_v<S>) return s.re != 0 || s.im != 0;
-    else if constexpr (std::is_arithmetic_v<S>) return s != S(0);
-    else return float(s) != 0;
-  } else if constexpr (is_complex_v<S>) return convert<D>(s.re);
-  else if constexpr (!std::is_arithmetic_v<S>) return convert<D>(float(s));
-  else if constexpr (!std::is_arithmetic_v<D>) return D(float(s));
-  else if constexpr (std::is_floating_point_v<S> && std::is_integral_v<D> && sizeof(D) < 8) {
-    // Narrow integers wrap modulo 2^bits, as a conversion through int64 does on this machine.
-    return D(int64_t(s));
-  } else if constexpr (std::is_floating_point_v<S> && std::is_same_v<D, uint64_t>) {
-    return s < S(0) ? D(int64_t(s)) : D(s);
-  } else return D(s);
-}
-
-template <class D, class S>
-void run(char* dst, int64_t ds, const char* src, int64_t ss, int64_t n) {
-  if (ds == int64_t(sizeof(D)) && ss == int64_t(sizeof(S))) {
-    D* __restrict d = reinterpret_cast<D*>(dst);
-    const S* __restrict s = reinterpret_cast<const S*>(src);
-    int64_t i = 0;
-    if constexpr ((std::is_same_v<D, half> || std::is_same_v<D, bfloat16>) && std::is_same_v<S, float>)
-      for (; i + 8 <= n; i += 8) store(d + i, load(s + i));
-    if constexpr ((std::is_same_v<S, half> || std::is_same_v<S, bfloat16>) && std::is_same_v<D, float>)
-      for (; i + 8 <= n; i += 8) store(d + i, load(s + i));
-    for (; i < n; ++i) d[i] = convert<D>(s[i]);
-    return;
-  }
-  for (int64_t i = 0; i < n; ++i, dst += ds, src += ss)
-    *reinterpret_cast<D*>(dst) = convert<D>(*reinterpret_cast<const S*>(src));
-}
 
 template <class U> void copy_same(char* dst, int64_t ds, const char* src, int64_t ss, int64_t n) {
   if (ss == 0) {
@@ -71,12 +52,7 @@ void convert_run(char* dst, int64_t ds, DType to, const char* src, int64_t ss, D
       default: return copy_same<Wide>(dst, ds, src, ss, n);
     }
   }
-#define FB_ALL uint8_t, int8_t, int16_t, int32_t, int64_t, half, float, double, cfloat, cdouble, bool, bfloat16, uint16_t, uint32_t, uint64_t, float8_e5m2, float8_e4m3fn
-  visit_types<FB_ALL>(to, [&]<class D>() {
-    visit_types<FB_ALL>(from, [&]<class S>() {
-      if constexpr (!std::is_same_v<D, S>) run<D, S>(dst, ds, src, ss, n);
-    });
-  });
+  visit_types<FB_EVERY_TYPE>(to, [&]<class D>() { convert_to<D>(dst, ds, src, ss, from, n); });
 }
 
 }  // namespace fb

@@ -5,8 +5,10 @@ little to read; what is there is held.
 """
 import hashlib
 import json
+import os
 import pathlib
 import re
+import shlex
 import subprocess
 
 import pytest
@@ -52,12 +54,31 @@ def sources():
             yield str(path.relative_to(ROOT)), hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 
+def measure(source):
+    """(user CPU seconds, peak MB) of compiling one file now, without the cache."""
+    for command in json.loads((BUILD / "compile_commands.json").read_text()):
+        if pathlib.Path(command["directory"], command["file"]).resolve() == ROOT / source:
+            break
+    words = shlex.split(command["command"])
+    compiler = next(i for i, w in enumerate(words) if re.search(r"(\+\+|g\+\+-\d+|clang\+\+\S*)$", w))
+    words = words[compiler:]
+    words[words.index("-o") + 1] = "/dev/null"
+    pid = os.posix_spawnp(words[0], words, os.environ)
+    _, status, used = os.wait4(pid, 0)
+    assert status == 0, f"{source} does not compile"
+    return used.ru_utime, used.ru_maxrss / 1024
+
+
 def test_every_file_keeps_the_budget():
     hashes = dict(sources())
     record = pathlib.Path(cache_entry("FB_RECORD"))
     rows = newest_rows(record, hashes) if record.exists() else {}
     if not rows:
         pytest.skip("no compilation is on record: every object came from a cache")
+    # A figure taken beside other work is too high: what is over counts when it is measured again.
+    for source in [line.split(":")[0] for line in over_budget(rows)]:
+        if source in rows:
+            rows[source] = tuple(map(min, rows[source], measure(source)))
     found = list(over_budget(rows))
     print(f"{len(rows)} of {len(hashes)} files on record, {sum(s for s, _ in rows.values()) / 60:.1f} CPU-minutes")
     assert not found, "\n".join(found)
