@@ -55,6 +55,8 @@ class Engine {
   // Rows are shared evenly among panels, so that no panel is much lower than the others.
   int64_t first_row(int64_t ip) const { return ip * a_base_ + std::min(ip, a_longer_); }
   int panel_rows(int64_t ip) const { return int(a_base_ + (ip < a_longer_)); }
+  // Whether tiles of so many columns are whole vectors, read and written in place.
+  static bool whole(int64_t cols) { return unit == 1 && (cols == columns || cols == columns / 2); }
   int64_t block_size(int64_t q) const { return std::min(block, p_.k - q * block); }
 
   void run() {
@@ -69,7 +71,7 @@ class Engine {
       if (work <= 1 << 19 || usable_threads() == 1) return task(0, a_panels_, 0, b_panels_, 0, blocks_, nullptr);
     } else {
       direct_a_ = can_a && b_panels_ <= 2;
-      direct_b_ = can_b && a_panels_ == 1 && (p_.b.k_stride <= 256 || k <= 32);
+      direct_b_ = can_b && ((a_panels_ == 1 && (p_.b.k_stride <= 256 || k <= 32)) || (a_panels_ <= 3 && p_.b.k_stride <= 32));
     }
     const int threads = usable_threads();
     // Enough tasks for an even share, each of at least some tens of microseconds.
@@ -145,7 +147,7 @@ class Engine {
   void task(int64_t a0, int64_t a1, int64_t b0, int64_t b1, int64_t q0, int64_t q1, Real* chunk) const {
     const int64_t count = q1 - q0, depth = std::min(p_.k, q1 * block) - q0 * block;
     const int64_t longest = std::min(block, depth);
-    const bool ragged = b1 * columns > p_.n, pack_own_a = !shared_a_ && !direct_a_;
+    const bool ragged = b1 * columns > p_.n && !whole(p_.n - (b1 - 1) * columns), pack_own_a = !shared_a_ && !direct_a_;
     const bool pack_own_b = !shared_b_ && (!direct_b_ || ragged);
     const int64_t packed_b0 = direct_b_ ? b1 - 1 : b0;
     // Bands of rows take all their k blocks in turn, so that pending sums stay in the cache; packed columns
@@ -195,14 +197,14 @@ class Engine {
     call.k = kn;
     call.b = b;
     call.b_step = panel;
-    if (direct_b_ && cols == columns) {
+    if (direct_b_ && whole(cols)) {
       call.b = p_.b.direct + j0 + k0 * p_.b.k_stride;
       call.b_step = p_.b.k_stride;
     }
     Real* place = nullptr;
-    if (last && !chunk && p_.out.direct && cols == columns && unit == 1) {
+    if (last && !chunk && p_.out.direct && whole(cols)) {
       const int64_t at = j0 % p_.out.run;
-      if (at + columns <= p_.out.run) place = p_.out.direct + j0 / p_.out.run * p_.out.run_stride + at;
+      if (at + cols <= p_.out.run) place = p_.out.direct + j0 / p_.out.run * p_.out.run_stride + at;
     }
     const Real* merge[64];
     alignas(64) Real staged[tile_size];
