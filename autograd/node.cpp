@@ -45,7 +45,20 @@ uint32_t Node::add_input(const Tensor& t) {
   return uint32_t(inputs.size() - 1);
 }
 
-AutogradMeta::~AutogradMeta() = default;
+AutogradMeta::~AutogradMeta() {
+  if (keeper) keeper->tensor = nullptr;
+}
+
+void retain_grad(const Tensor& t) {
+  FB_CHECK(requires_grad(t), "retain_grad() on a tensor of shape ", t.sizes(), " that does not require grad");
+  if (is_leaf(t)) return;
+  AutogradMeta& m = meta_of(t);
+  if (m.retains_grad) return;
+  m.retains_grad = true;
+  m.keeper = Ref<RetainGrad>(new RetainGrad);
+  m.keeper->tensor = t.impl();
+  grad_fn(t)->retain.emplace_back(int(m.output_nr), m.keeper);
+}
 
 AutogradMeta& meta_of(const Tensor& t) {
   if (!t->autograd) t->autograd = new AutogradMeta;

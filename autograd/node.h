@@ -45,6 +45,12 @@ struct Node : RefCounted {
   static void destroy(Node*);
 };
 
+// A tensor that asked to keep its gradient (retain_grad): weak, so that the graph does not keep it alive.
+struct RetainGrad : RefCounted {
+  TensorImpl* tensor = nullptr;
+  static void destroy(RetainGrad* r) { delete r; }
+};
+
 struct ViewInfo {
   Tensor base;
   enum class Made : uint8_t { normal, no_grad, multi_output, inference, custom_function } made = Made::normal;
@@ -60,14 +66,9 @@ struct AutogradMeta : AutogradMetaBase {
   std::unique_ptr<HookSet> hooks;  // of a leaf; those of results stand on their node
   std::unique_ptr<HookSet> post_accumulate;
   bool retains_grad = false;
+  Ref<RetainGrad> keeper;          // what the node of this tensor fills, where retain_grad() was called
   std::string name;
   ~AutogradMeta() override;
-};
-
-// A tensor that asked to keep its gradient (retain_grad): weak, so that the graph does not keep it alive.
-struct RetainGrad : RefCounted {
-  TensorImpl* tensor = nullptr;
-  static void destroy(RetainGrad* r) { delete r; }
 };
 
 AutogradMeta& meta_of(const Tensor& t);                     // made when absent
@@ -80,6 +81,8 @@ bool is_leaf(const Tensor& t);
 Ref<Node> grad_fn(const Tensor& t);
 // Where the gradient of t flows: its node, or the accumulator of a leaf that wants a gradient.
 Edge gradient_edge(const Tensor& t);
+// From now on backward leaves the gradient of t, which is no leaf, in t.grad.
+void retain_grad(const Tensor& t);
 void set_history(const Tensor& result, const Ref<Node>& fn);
 // After an in-place write: t (and where t is a view, its base) now comes from fn, whose first edge is t's past.
 void rebase_history(const Tensor& t, const Ref<Node>& fn);

@@ -1,0 +1,17 @@
+// Nodes of the autograd graph as Python objects.
+#pragma once
+#include "autograd/node.h"
+#include "python/binding.h"
+
+namespace fb::py {
+
+struct PyNode {
+  PyObject_HEAD
+  Node* node;  // one reference
+  PyObject* weakrefs;
+  PyObject* dict;
+};
+extern PyTypeObject NodeType;
+PyObject* wrap_node(const Ref<Node>& n);  // None for no node
+
+}  // namespace fb::py

@@ -1,0 +1,48 @@
+// Python arguments to the Values of one overload, without allocation in the usual case.
+#pragma once
+#include <memory>
+
+#include "python/binding.h"
+
+namespace fb::py {
+
+// One overload as the parser sees it.
+struct Signature {
+  const OpEntry* op = nullptr;
+  std::vector<PyObject*> names;   // interned, in schema order
+  bool collects = false;          // f(1, 2, 3) stands for f((1, 2, 3))
+  bool factory = false;           // takes requires_grad besides its schema
+};
+
+// What a packet's name may mean: the overloads of a plain call, and those that take out=.
+struct Binding {
+  const Packet* packet = nullptr;
+  std::vector<Signature> plain, with_out;
+};
+const Binding& binding_of(const Packet& p);
+
+constexpr int kMaxArgs = 40;
+
+struct ParsedCall {
+  const OpEntry* op = nullptr;
+  Value v[kMaxArgs];
+  bool requires_grad = false;
+  int64_t work = 0;               // elements of all tensors: whether the GIL is worth giving up
+
+  // Memory behind lists; grows on the heap only for long ones.
+  int64_t ints[48];
+  int nints = 0;
+  TensorImpl* tensors[48];
+  int ntensors = 0;
+  std::vector<std::unique_ptr<char[]>> heap;
+  std::vector<Tensor> keep;
+  void* take(size_t bytes) {
+    heap.emplace_back(new char[bytes ? bytes : 1]);
+    return heap.back().get();
+  }
+};
+
+// Fills `call` from the first overload that fits; raises TypeError otherwise.
+void parse_call(const Binding& b, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, ParsedCall& call);
+
+}  // namespace fb::py
