@@ -3,6 +3,7 @@
 
 #include "autograd/node.h"
 #include "cpu/loops/convert.h"
+#include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
 #include "python/binding.h"
 
@@ -245,32 +246,32 @@ namespace {
 struct TensorOptions {
   DType dtype = DType::none;
   Device device = default_device();
-  bool requires = false, device_given = false;
+  bool wants_grad = false, device_given = false;
 };
 
-void parse_options(PyObject* dtype, PyObject* device, PyObject* requires, TensorOptions& o, const char* fn) {
+void parse_options(PyObject* dtype, PyObject* device, PyObject* wants_grad, TensorOptions& o, const char* fn) {
   if (dtype && dtype != Py_None && !dtype_from(dtype, o.dtype)) raise_type(fn, "(): argument 'dtype' must be torch.dtype, not ", Py_TYPE(dtype)->tp_name);
   if (device && device != Py_None) {
     if (!device_from(device, o.device)) raise_type(fn, "(): argument 'device' must be torch.device, not ", Py_TYPE(device)->tp_name);
     o.device_given = true;
   }
-  if (requires) o.requires = PyObject_IsTrue(requires) == 1;
+  if (wants_grad) o.wants_grad = PyObject_IsTrue(wants_grad) == 1;
 }
 
 PyObject* py_tensor(PyObject*, PyObject* args, PyObject* kw) {
   FB_PY_BEGIN
   static const char* names[] = {"data", "dtype", "device", "requires_grad", "pin_memory", "names", nullptr};
-  PyObject *data, *dtype = nullptr, *device = nullptr, *requires = nullptr, *pin = nullptr, *nm = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kw, "O|$OOOOO:tensor", const_cast<char**>(names), &data, &dtype, &device, &requires, &pin, &nm)) return nullptr;
+  PyObject *data, *dtype = nullptr, *device = nullptr, *wants_grad = nullptr, *pin = nullptr, *nm = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kw, "O|$OOOOO:tensor", const_cast<char**>(names), &data, &dtype, &device, &wants_grad, &pin, &nm)) return nullptr;
   TensorOptions o;
-  parse_options(dtype, device, requires, o, "tensor");
+  parse_options(dtype, device, wants_grad, o, "tensor");
   if (is_tensor(data)) {
     if (PyErr_WarnEx(PyExc_UserWarning, "to copy a tensor, t.detach().clone() (or .requires_grad_(True) after it) says what is meant, rather than torch.tensor(t)", 1) < 0)
       return nullptr;
     if (!o.device_given) o.device = unwrap(data).device();
   }
   Tensor t = tensor_from_data(data, o.dtype, o.device, true);
-  if (o.requires) set_requires_grad(t, true);
+  if (o.wants_grad) set_requires_grad(t, true);
   return wrap(t);
   FB_PY_END(nullptr)
 }
@@ -305,8 +306,8 @@ PyObject* py_frombuffer(PyObject*, PyObject* args, PyObject* kw) {
   static const char* names[] = {"buffer", "dtype", "count", "offset", "requires_grad", nullptr};
   PyObject *o, *dtype;
   Py_ssize_t count = -1, offset = 0;
-  int requires = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kw, "O|$Onnp:frombuffer", const_cast<char**>(names), &o, &dtype, &count, &offset, &requires)) return nullptr;
+  int wants_grad = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kw, "O|$Onnp:frombuffer", const_cast<char**>(names), &o, &dtype, &count, &offset, &wants_grad)) return nullptr;
   DType d;
   if (!dtype_from(dtype, d)) raise_type("frombuffer(): argument 'dtype' must be torch.dtype, not ", Py_TYPE(dtype)->tp_name);
   auto* b = new BufferOwner;
@@ -338,7 +339,7 @@ PyObject* py_frombuffer(PyObject*, PyObject* args, PyObject* kw) {
   const int64_t n = count;
   Ref<Storage> s = Storage::foreign(data, size_t(n * item), Device(), release_buffer, b);
   Tensor t = Tensor::over(std::move(s), d, Ints(&n, 1), Ints{1}, 0);
-  if (requires) set_requires_grad(t, true);
+  if (wants_grad) set_requires_grad(t, true);
   return wrap(t);
   FB_PY_END(nullptr)
 }
@@ -454,7 +455,25 @@ PyObject* py_set_default_dtype(PyObject*, PyObject* o) {
 }
 PyObject* py_get_default_dtype(PyObject*, PyObject*) { return wrap_dtype(default_dtype); }
 
+PyObject* py_result_type(PyObject*, PyObject* args) {
+  FB_PY_BEGIN
+  Value v[2];
+  for (int i = 0; i < 2; ++i) {
+    PyObject* o = PyTuple_GET_SIZE(args) == 2 ? PyTuple_GET_ITEM(args, i) : nullptr;
+    Scalar s;
+    if (!o) raise_type("result_type() takes two arguments");
+    if (is_tensor(o)) v[i] = Value(unwrap(o));
+    else if (scalar_from(o, s)) v[i] = Value(s);
+    else raise_type("result_type(): arguments must be Tensors or numbers, not ", Py_TYPE(o)->tp_name);
+  }
+  const DType d = result_type(v, 2);
+  FB_CHECK(d != DType::none, "result_type(): the types have no common type");
+  return wrap_dtype(d);
+  FB_PY_END(nullptr)
+}
+
 PyMethodDef functions[] = {
+    {"_result_type", py_result_type, METH_VARARGS, nullptr},
     {"tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_tensor)), METH_VARARGS | METH_KEYWORDS,
      "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False) -> Tensor\n\nA new tensor that holds a copy of data: a number, "
      "a nested sequence of numbers, an array. Types are inferred where dtype is None (float -> the default dtype, int -> int64)."},

@@ -510,9 +510,9 @@ PyObject* wrap_results(const OpEntry& op, Results& r) {
 }
 
 PyObject* dispatch_torch_function(PyObject* fn, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  // torch/overrides.py orders the overloaded arguments and calls them; it is the slow road by nature.
-  Obj mod(PyImport_ImportModule("torch.overrides"));
-  Obj handle(mod ? PyObject_GetAttrString(mod.get(), "_dispatch") : nullptr);
+  // torch/_torch_function.py orders the overloaded arguments and calls them; it is the slow road by nature.
+  Obj mod(PyImport_ImportModule("torch._torch_function"));
+  Obj handle(mod ? PyObject_GetAttrString(mod.get(), "dispatch") : nullptr);
   if (!handle) return nullptr;
   Obj a(PyTuple_New(nargs));
   for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(a.get(), i, Py_NewRef(args[i]));

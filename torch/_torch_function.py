@@ -1,0 +1,110 @@
+"""__torch_function__: who is asked when an argument of an operator is no plain tensor, and the modes above all."""
+from torch import _C
+
+_modes = []
+
+
+def _overloaded(args, kwargs):
+    """Arguments whose type overrides dispatch, subclasses before their bases, one of each type."""
+    found = []
+
+    def see(o):
+        t = type(o)
+        f = getattr(t, "__torch_function__", None)
+        if f is None or f is _C._disabled_torch_function_impl or any(type(x) is t for x in found):
+            return
+        if t in _plain_types() or getattr(f, "__func__", f) is getattr(_default(), "__func__", _default()):
+            return
+        for i, x in enumerate(found):
+            if issubclass(t, type(x)):
+                found.insert(i, o)
+                return
+        found.append(o)
+    for a in (*args, *kwargs.values()):
+        see(a)
+        if type(a) in (tuple, list):
+            for x in a:
+                see(x)
+    return found
+
+
+def _plain_types():
+    import torch
+    return (torch.Tensor, torch.nn.Parameter)
+
+
+def _default():
+    return _C.TensorBase.__torch_function__
+
+
+def dispatch(func, args, kwargs):
+    """Calls the innermost active mode, else the arguments' __torch_function__ in order."""
+    if _modes:
+        mode = _modes.pop()
+        _C._set_function_modes(len(_modes))
+        try:
+            types = tuple(type(x) for x in _overloaded(args, kwargs))
+            result = mode.__torch_function__(func, types, args, kwargs)
+        finally:
+            _modes.append(mode)
+            _C._set_function_modes(len(_modes))
+        return result
+    overloaded = _overloaded(args, kwargs)
+    if not overloaded:
+        with DisableTorchFunctionSubclass():
+            return func(*args, **kwargs)
+    types = tuple(type(x) for x in overloaded)
+    for x in overloaded:
+        result = type(x).__torch_function__(func, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    name = getattr(func, "__name__", repr(func))
+    raise TypeError(f"no implementation of {name} was found for the types that implement __torch_function__: "
+                    f"{[t.__module__ + '.' + t.__name__ for t in types]}")
+
+
+class DisableTorchFunctionSubclass:
+    """Within it, subclasses of Tensor are treated as plain tensors."""
+
+    def __enter__(self):
+        _C._disable_torch_function(True)
+
+    def __exit__(self, *exc):
+        _C._disable_torch_function(False)
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """Within it, neither subclasses nor modes are asked."""
+
+    def __enter__(self):
+        super().__enter__()
+        self._saved = list(_modes)
+        _modes.clear()
+        _C._set_function_modes(0)
+
+    def __exit__(self, *exc):
+        _modes.extend(self._saved)
+        _C._set_function_modes(len(_modes))
+        super().__exit__(*exc)
+
+
+def push_mode(mode):
+    _modes.append(mode)
+    _C._set_function_modes(len(_modes))
+
+
+def pop_mode():
+    mode = _modes.pop()
+    _C._set_function_modes(len(_modes))
+    return mode
+
+
+def disabled_torch_function_impl(func, types, args=(), kwargs=None):
+    """For classes that are tensors in name only: func runs as if they were plain, and results stay plain."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+_C.DisableTorchFunctionSubclass = DisableTorchFunctionSubclass
+_C.DisableTorchFunction = DisableTorchFunction
+_C._disabled_torch_function_impl = disabled_torch_function_impl

@@ -1,0 +1,2 @@
+"""Old home of Variable."""
+from torch.autograd import Variable  # noqa: F401

@@ -1,0 +1,226 @@
+"""Functions of torch whose Python signature is wider than one operator's."""
+import torch
+from torch import _C
+
+__all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "align_tensors", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",
+           "cdist", "chain_matmul", "einsum", "istft", "lu", "meshgrid", "norm", "split", "stft", "tensordot", "unique", "unique_consecutive",
+           "unravel_index"]
+
+_functions = _C._VariableFunctions
+
+
+def _operator(name):
+    f = getattr(_functions, name, None)
+    if f is None:
+        raise NotImplementedError(f"operator {name} is not there yet")
+    return f
+
+
+def _listed(tensors):
+    """f(a, b) and f((a, b)) mean the same."""
+    return tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+
+
+def _atleast(name):
+    def f(*tensors):
+        op = _operator(name)
+        if len(tensors) == 1 and isinstance(tensors[0], torch.Tensor):
+            return op(tensors[0])
+        return tuple(op(t) for t in _listed(tensors))
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = f"Views of the tensors with at least {name[8]} dimension(s); of one tensor, the view itself."
+    return f
+
+
+atleast_1d, atleast_2d, atleast_3d = (_atleast(f"atleast_{n}d") for n in (1, 2, 3))
+
+
+def align_tensors(*tensors):
+    raise RuntimeError("align_tensors belongs to named tensors, which are not supported")
+
+
+def block_diag(*tensors):
+    """A matrix with the given matrices (or vectors, numbers) along its diagonal and zeros elsewhere."""
+    return _operator("block_diag")(list(_listed(tensors)))
+
+
+def broadcast_tensors(*tensors):
+    """Views of the tensors in the shape they broadcast to; RuntimeError where they do not."""
+    return _operator("broadcast_tensors")(list(_listed(tensors)))
+
+
+def broadcast_shapes(*shapes):
+    """The shape that shapes (ints count as 1-d) broadcast to; RuntimeError where they do not."""
+    shapes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    n = max((len(s) for s in shapes), default=0)
+    out = [1] * n
+    for s in shapes:
+        for i in range(-1, -1 - len(s), -1):
+            if s[i] < 0:
+                raise RuntimeError(f"size {s[i]} in shape {s} is negative")
+            if s[i] != 1 and s[i] != out[i]:
+                if out[i] != 1:
+                    raise RuntimeError(f"shapes {', '.join(map(str, shapes))} do not broadcast: sizes {out[i]} and {s[i]} meet at "
+                                       f"dimension {n + i}")
+                out[i] = s[i]
+    return torch.Size(out)
+
+
+def cartesian_prod(*tensors):
+    """All combinations of the elements of 1-d tensors, one a row."""
+    return _operator("cartesian_prod")(list(_listed(tensors)))
+
+
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    """p-norm distances between the rows of x1 (B x P x M) and x2 (B x R x M), B x P x R."""
+    modes = {"use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2}
+    if compute_mode not in modes:
+        raise ValueError(f"compute_mode must be one of {sorted(modes)}, got {compute_mode!r}")
+    return _operator("cdist")(x1, x2, p, modes[compute_mode])
+
+
+def chain_matmul(*matrices, out=None):
+    """The product of matrices; torch.linalg.multi_dot under its old name."""
+    return torch.linalg.multi_dot(list(_listed(matrices)))
+
+
+def einsum(*args):
+    """einsum("ij,jk->ik", a, b), or einsum(a, [0, 1], b, [1, 2], [0, 2]): sums of products over named dimensions."""
+    if len(args) < 2:
+        raise ValueError(f"einsum() takes an equation and at least one operand, got {len(args)} arguments")
+    if isinstance(args[0], str):
+        equation, operands = args[0], args[1:]
+        if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+            operands = operands[0]
+    else:
+        def letters(subscripts):
+            def one(s):
+                if s is Ellipsis:
+                    return "..."
+                if not 0 <= s < 52:
+                    raise ValueError(f"einsum() subscripts in list form are 0 to 51, got {s}")
+                return chr(ord("A") + s) if s < 26 else chr(ord("a") + s - 26)
+            return "".join(one(s) for s in subscripts)
+        operands = args[:-1:2] if len(args) % 2 else args[::2]
+        equation = ",".join(letters(s) for s in args[1::2])
+        if len(args) % 2:
+            equation += "->" + letters(args[-1])
+    return _operator("einsum")(equation, list(operands))
+
+
+def lu(A, pivot=True, get_infos=False, out=None):
+    """LU factorisation with pivots (deprecated: torch.linalg.lu_factor): LU, pivots, and infos where asked."""
+    r = torch.linalg.lu_factor_ex(A, pivot=pivot)
+    return (r[0], r[1], r[2]) if get_infos else (r[0], r[1])
+
+
+def meshgrid(*tensors, indexing=None):
+    """Coordinate tensors of a grid over 1-d tensors; indexing "ij" (default) or "xy"."""
+    f = _operator("meshgrid")
+    tensors = list(_listed(tensors))
+    return f(tensors) if indexing is None else f(tensors, indexing=indexing)
+
+
+def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    """Vector or matrix norm (deprecated: torch.linalg.vector_norm, matrix_norm). p: a number, "fro" or "nuc"."""
+    if input.layout is not torch.strided:
+        raise NotImplementedError("norm of a sparse tensor is not there yet")
+    if isinstance(dim, int):
+        dim = (dim,)
+    kw = {} if out is None else {"out": out}
+    if p == "fro" and (dim is None or len(dim) <= 2):
+        return torch.linalg.vector_norm(input, 2, dim, keepdim, dtype=dtype, **kw)
+    if p == "nuc":
+        if dim is None or len(dim) != 2:
+            if dim is not None:
+                raise ValueError(f"the nuclear norm takes two dimensions, got {dim}")
+            dim = (-2, -1)
+        return torch.linalg.matrix_norm(input, "nuc", dim, keepdim, dtype=dtype, **kw)
+    if isinstance(p, str):
+        raise RuntimeError(f"norm() knows the names 'fro' and 'nuc', got {p!r}")
+    return torch.linalg.vector_norm(input, 2 if p is None else p, dim, keepdim, dtype=dtype, **kw)
+
+
+def split(tensor, split_size_or_sections, dim=0):
+    """Views of `split_size` along dim (the last may be smaller), or of the sizes in a list."""
+    if _C._has_torch_function_each(tensor):
+        return torch._torch_function.dispatch(split, (tensor, split_size_or_sections), {"dim": dim})
+    if isinstance(split_size_or_sections, torch.Tensor):
+        split_size_or_sections = int(split_size_or_sections)
+    if isinstance(split_size_or_sections, (list, tuple)):
+        return _operator("split_with_sizes")(tensor, split_size_or_sections, dim)
+    return _operator("split")(tensor, split_size_or_sections, dim)
+
+
+def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False, onesided=None,
+         return_complex=None, align_to_window=None):
+    """Short-time Fourier transform (Oppenheim and Schafer): frames of win_length, hop_length apart, transformed."""
+    raise NotImplementedError("operator stft is not there yet")
+
+
+def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None,
+          return_complex=False):
+    """Inverse of stft by overlap-add."""
+    raise NotImplementedError("operator istft is not there yet")
+
+
+def tensordot(a, b, dims=2, out=None):
+    """Sums over `dims` trailing dimensions of a and leading ones of b, or over the pairs ([..], [..])."""
+    if isinstance(dims, torch.Tensor):
+        dims = dims.tolist() if dims.numel() > 1 else int(dims)
+    if isinstance(dims, (list, tuple)):
+        if len(dims) != 2:
+            raise RuntimeError(f"tensordot() takes dims as an int or a pair of lists, got {dims}")
+        da, db = ([d] if isinstance(d, int) else list(d) for d in dims)
+    else:
+        if dims < 0:
+            raise RuntimeError(f"tensordot() takes dims >= 0, got {dims}")
+        if dims > min(a.dim(), b.dim()):
+            raise RuntimeError(f"tensordot() takes dims below the numbers of dimensions {a.dim()} and {b.dim()}, got {dims}")
+        da, db = list(range(a.dim() - dims, a.dim())), list(range(dims))
+    f = _operator("tensordot")
+    return f(a, b, da, db) if out is None else f(a, b, da, db, out=out)
+
+
+def _picked(output, inverse, counts, return_inverse, return_counts):
+    picked = [output] + [inverse] * return_inverse + [counts] * return_counts
+    return picked[0] if len(picked) == 1 else tuple(picked)
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """Distinct elements (or slices along dim), and where asked the index of each input's and their counts."""
+    if _C._has_torch_function_each(input):
+        return torch._torch_function.dispatch(unique, (input,), {"sorted": sorted, "return_inverse": return_inverse,
+                                                                 "return_counts": return_counts, "dim": dim})
+    if dim is None:
+        r = _operator("_unique2")(input, sorted, return_inverse, return_counts)
+    else:
+        r = _operator("unique_dim")(input, dim, sorted, return_inverse, return_counts)
+    return _picked(*r, return_inverse, return_counts)
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """The first of each run of equal elements (or slices along dim)."""
+    if _C._has_torch_function_each(input):
+        return torch._torch_function.dispatch(unique_consecutive, (input,), {"return_inverse": return_inverse,
+                                                                             "return_counts": return_counts, "dim": dim})
+    return _picked(*_operator("unique_consecutive")(input, return_inverse, return_counts, dim), return_inverse, return_counts)
+
+
+def unravel_index(indices, shape):
+    """Flat indices of a tensor of this shape as a tuple of coordinate tensors."""
+    if isinstance(shape, int):
+        shape = (shape,)
+    if not isinstance(indices, torch.Tensor) or indices.is_floating_point() or indices.is_complex() or indices.dtype is torch.bool:
+        raise ValueError(f"unravel_index() takes integer indices, got {getattr(indices, 'dtype', type(indices).__name__)}")
+    shape = tuple(shape.tolist() if isinstance(shape, torch.Tensor) else shape)
+    for s in shape:
+        if not isinstance(s, int):
+            raise TypeError(f"unravel_index() takes a shape of ints, got {type(s).__name__}")
+        if s < 0:
+            raise ValueError(f"unravel_index() takes sizes >= 0, got {shape}")
+    out, step = [], 1
+    for s in reversed(shape):
+        out.append(torch.div(indices, step, rounding_mode="floor") % s)
+        step *= s
+    return tuple(reversed(out))
