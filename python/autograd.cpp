@@ -208,7 +208,7 @@ PyTypeObject* node_type(const std::string& name) {
   PyTypeObject*& t = types[name];
   if (!t) {
     static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)}, {0, nullptr}};
-    PyType_Spec spec{strdup(name.c_str()), sizeof(PyNode), 0, Py_TPFLAGS_DEFAULT, slots};
+    PyType_Spec spec{strdup(("builtins." + name).c_str()), sizeof(PyNode), 0, Py_TPFLAGS_DEFAULT, slots};
     Obj bases(PyTuple_Pack(1, &NodeType));
     t = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpecWithBases(&spec, bases.get())));
   }

@@ -2,7 +2,8 @@
 
 `import torch` loads the C++ core and the Tensor class; submodules load when they are first used.
 """
-import sys as _sys
+import builtins as _builtins
+import math as _math
 
 from torch import _C
 from torch._C import *  # noqa: F403 - dtypes, Size, device, Generator, tensor() and the like
@@ -17,7 +18,7 @@ for _name, _value in vars(_VariableFunctions).items():
         _globals[_name] = _value
 del _name, _value
 
-inf, nan, e, pi = float("inf"), float("nan"), 2.718281828459045, 3.141592653589793
+inf, nan, e, pi = _math.inf, _math.nan, _math.e, _math.pi
 newaxis = None
 
 SymInt, SymFloat, SymBool = (type(n, (), {"__doc__": f"A symbolic {k}; made by tracing only."})
@@ -123,7 +124,7 @@ def is_inference(input):
 
 def is_nonzero(input):
     """is_nonzero(input) -> bool: the truth value of a tensor of one element; RuntimeError otherwise."""
-    return bool(input)
+    return _builtins.bool(input)
 
 
 def get_device(input):

@@ -89,6 +89,7 @@ class Function(_SingleLevelFunction):
 _SETUP.append(_SingleLevelFunction.setup_context)
 for _c in (_SingleLevelFunction, Function):
     _c._has_setup_context = False
+    _c._has_vjp = False
 InplaceFunction = NestedIOFunction = Function
 
 
