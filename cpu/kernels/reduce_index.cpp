@@ -1,4 +1,5 @@
 // max min argmax argmin with indices: the first extreme along a dimension, a NaN before any number.
+#include <algorithm>
 #include <memory>
 
 #include "core/threads.h"

@@ -1,5 +1,6 @@
 #include "cpu/loops/reduce.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "core/threads.h"

@@ -107,7 +107,7 @@ struct prod_dim : structured<prod_dim> {
   }
   static Tensor d_self(grad<0> g, in<0> self, result<> out, arg<1, int64_t> dim, arg<2, bool> keepdim) {
     if (self->ndim() == 0) return *g;
-    const Ints dims{*dim};
+    const Dims dims{*dim};
     return prod_gradient(with_kept_dims(*g, self->ndim(), dims, *keepdim), *self, with_kept_dims(*out, self->ndim(), dims, *keepdim), *dim);
   }
   using vjp = rules<wrt<0, d_self>>;
