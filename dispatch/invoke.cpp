@@ -141,7 +141,11 @@ void run_generic_out(const OpEntry& op, const Value* args, Results& out) {
   const int nout = int(op.schema.returns.size()), nargs = int(op.schema.args.size()) - nout;
   Results r;
   GradMode no(false);
-  op.functional->invoke(*op.functional, args, r);
+  SmallVec<Value, 8> v;
+  if (!(op.functional->schema.tensor_mask | op.functional->schema.list_mask)) {  // a factory makes what out holds
+    for (int i = 0; i < nargs; ++i) v.push_back(args[i].is_none() && op.schema.args[size_t(i)].type == ArgType::dtype ? Value(args[nargs].tensor().dtype()) : args[i]);
+    op.functional->invoke(*op.functional, v.data(), r);
+  } else op.functional->invoke(*op.functional, args, r);
   for (int i = 0; i < nout; ++i) {
     const Tensor to = args[nargs + i].tensor();
     write_out(op, to, r[i]);

@@ -31,7 +31,7 @@ inline DType type_of_value(const Scalar& v) {
 
 struct empty : composite<empty> {
   static constexpr auto schema = "empty.memory_format(int[] size, *, " FB_OPTIONS ", MemoryFormat? memory_format=None) -> Tensor";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::out;
   static Tensor body(Ints size, DType d, OptLayout l, OptDevice dev, OptBool pin, OptFormat f) {
     FB_CHECK(f != MemoryFormat::preserve, "empty: preserve_format means nothing without a tensor to be like");
     return Tensor::empty_format(size, options_of("empty", d, l, dev, pin), f.value_or(MemoryFormat::contiguous));
@@ -88,21 +88,21 @@ FB_CARD(empty_like)
 
 struct zeros : composite<zeros> {
   static constexpr auto schema = "zeros(int[] size, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::out;
   static Tensor body(Ints size, DType d, OptLayout l, OptDevice dev, OptBool pin) { return zeroed(Tensor::empty(size, options_of("zeros", d, l, dev, pin))); }
 };
 FB_CARD(zeros)
 
 struct ones : composite<ones> {
   static constexpr auto schema = "ones(int[] size, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::out;
   static Tensor body(Ints size, DType d, OptLayout l, OptDevice dev, OptBool pin) { return filled(Tensor::empty(size, options_of("ones", d, l, dev, pin)), 1); }
 };
 FB_CARD(ones)
 
 struct full : composite<full> {
   static constexpr auto schema = "full(int[] size, Scalar fill_value, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::out;
   static Tensor body(Ints size, const Scalar& v, DType d, OptLayout l, OptDevice dev, OptBool pin) {
     return filled(Tensor::empty(size, options_of("full", d, l, dev, pin, type_of_value(v))), v);
   }

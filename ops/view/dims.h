@@ -33,7 +33,6 @@ FB_CARD(permute)
 struct transpose : view<transpose> {
   static constexpr auto schema = "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)";
   static constexpr uint32_t forms = form::fn | form::method | form::inplace;
-  static constexpr auto aliases = "swapaxes swapdims";
   static Geometry geometry(const Tensor& self, int64_t d0, int64_t d1) {
     Geometry g = same_geometry(self);
     const int64_t a = wrap_dim(d0, self.ndim()), b = wrap_dim(d1, self.ndim());
@@ -49,6 +48,22 @@ struct transpose : view<transpose> {
 A view with two dimensions swapped.)";
 };
 FB_CARD(transpose)
+
+#define FB_SWAP(name, a, b)                                                                                     \
+  struct name : composite<name> {                                                                              \
+    static constexpr auto schema = #name "(Tensor(a) self, int " #a ", int " #b ") -> Tensor(a)";              \
+    static Tensor body(const Tensor& self, int64_t d0, int64_t d1) { return op<"transpose">(self, d0, d1); }   \
+  };                                                                                                           \
+  FB_CARD(name)                                                                                                \
+  struct name##_in_place : composite<name##_in_place> {                                                        \
+    static constexpr auto schema = #name "_(Tensor(a!) self, int " #a ", int " #b ") -> Tensor(a!)";           \
+    static constexpr uint32_t forms = form::method;                                                            \
+    static Tensor body(const Tensor& self, int64_t d0, int64_t d1) { return op<"transpose_">(self, d0, d1); }  \
+  };                                                                                                           \
+  FB_CARD(name##_in_place)
+FB_SWAP(swapaxes, axis0, axis1)
+FB_SWAP(swapdims, dim0, dim1)
+#undef FB_SWAP
 
 struct t : view<t> {
   static constexpr auto schema = "t(Tensor(a) self) -> Tensor(a)";

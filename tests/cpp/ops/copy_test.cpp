@@ -130,3 +130,64 @@ TEST(Fill, Values) {
 
 }  // namespace
 }  // namespace fb
+
+namespace fb {
+namespace {
+
+TEST(Cat, JoinsAlongAnyDimension) {
+  const Tensor x = counting({2, 3}, DType::f32), y = counting({2, 2}, DType::i32);
+  const Tensor c = op<"cat">(std::vector<Tensor>{x, y}, 1);
+  const double want[] = {0, 1, 2, 0, 1, 3, 4, 5, 2, 3};
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(value_at(c, i), want[i]);
+  EXPECT_THROW(op<"cat">(std::vector<Tensor>{x, y}, 0), Error);
+  EXPECT_TRUE(op<"stack">(std::vector<Tensor>{x, x}, 2).sizes() == Ints({2, 3, 2}));
+  EXPECT_TRUE(op<"block_diag">(std::vector<Tensor>{x, y}).sizes() == Ints({4, 5}));
+}
+
+TEST(Create, RangesAndTriangles) {
+  EXPECT_EQ(op<"arange">(1, 2.5, 0.5).numel(), 3);
+  EXPECT_EQ(op<"arange">(5, 1, -1).dtype(), DType::i64);
+  EXPECT_THROW(op<"arange">(5, 1), Error);
+  const Tensor l = op<"linspace">(-5, 5, 8, DType::i8);
+  const double want[] = {-5, -3, -2, 0, 0, 2, 3, 5};
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(value_at(l, i), want[i]);
+  const Tensor z = op<"logspace">(-1, 5, 8, 10.0, DType::i32);
+  EXPECT_EQ(value_at(z, 7), 100000);
+  EXPECT_EQ(op<"tril_indices">(3, 2, 1).sizes()[1], 6);
+  EXPECT_EQ(op<"triu_indices">(3, 2, -1).sizes()[1], 5);
+  const Tensor t = op<"triu">(counting({3, 4}, DType::f32), 1);
+  EXPECT_EQ(value_at(t, 4), 0);
+  EXPECT_EQ(value_at(t, 6), 6);
+  EXPECT_EQ(value_at(op<"eye">(3, DType::boolean), 4), 1);
+}
+
+TEST(Pad, EveryMode) {
+  const Tensor x = op<"reshape">(counting({4}, DType::f32), Ints({1, 4}));
+  auto row = [](const Tensor& t) {
+    std::vector<double> v;
+    for (int64_t i = 0; i < t.numel(); ++i) v.push_back(value_at(t, i));
+    return v;
+  };
+  using V = std::vector<double>;
+  EXPECT_EQ(row(op<"pad">(x, Ints({2, 1}), "constant", 9.0)), (V{9, 9, 0, 1, 2, 3, 9}));
+  EXPECT_EQ(row(op<"pad">(x, Ints({-1, 1}))), (V{1, 2, 3, 0}));
+  EXPECT_EQ(row(op<"pad">(x, Ints({2, 1}), "reflect")), (V{2, 1, 0, 1, 2, 3, 2}));
+  EXPECT_EQ(row(op<"pad">(x, Ints({2, 1}), "replicate")), (V{0, 0, 0, 1, 2, 3, 3}));
+  EXPECT_EQ(row(op<"pad">(x, Ints({2, 1}), "circular")), (V{2, 3, 0, 1, 2, 3, 0}));
+  EXPECT_EQ(row(op<"replication_pad1d_backward">(op<"ones">(Ints({1, 7})), x, Ints({2, 1}))), (V{3, 1, 1, 2}));
+  EXPECT_EQ(row(op<"reflection_pad1d_backward">(op<"ones">(Ints({1, 7})), x, Ints({2, 1}))), (V{1, 2, 3, 1}));
+}
+
+TEST(Repeat, RollFlipRepeat) {
+  const Tensor x = counting({2, 3}, DType::f32);
+  EXPECT_EQ(value_at(op<"roll">(x, Ints({int64_t(1)})), 0), 5);
+  EXPECT_EQ(value_at(op<"roll">(x, Ints({1, 1}), Ints({0, 1})), 0), 5);
+  EXPECT_EQ(value_at(op<"flip">(x, Ints({0, 1})), 0), 5);
+  EXPECT_EQ(value_at(op<"rot90">(x), 0), 2);
+  const Tensor r = op<"repeat">(x, Ints({2, 1, 2}));
+  EXPECT_TRUE(r.sizes() == Ints({2, 2, 6}));
+  EXPECT_EQ(value_at(r, 4), 1);
+}
+
+}  // namespace
+}  // namespace fb
