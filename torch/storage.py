@@ -326,3 +326,7 @@ def _untyped_reduce(storage):
     buffer = io.BytesIO()
     serialization._legacy_save(storage, buffer, serialization.pickle, 2)
     return (_load_from_bytes, (buffer.getvalue(),))
+
+
+# torch.FloatStorage and its like are these.
+globals().update(_legacy_classes())
