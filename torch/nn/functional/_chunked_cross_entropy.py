@@ -10,10 +10,12 @@ import torch
 _nn = torch._C._nn
 
 
-def why_not(input, linear_weight, target, linear_bias, reduction):
+def why_not(input, linear_weight, target, reduction, smoothing):
     """Why these arguments cannot be computed in pieces, or None where they can."""
     if reduction == "none":
         return "reduction is 'none'"
+    if smoothing > 0:
+        return "label_smoothing is not 0"
     if linear_weight.dim() != 2:
         return "linear_weight has more than 2 dimensions"
     if input.dim() != 2:
@@ -47,7 +49,6 @@ class _Chunked(torch.autograd.Function):
         weight,
         reduction,
         ignore,
-        smoothing,
         options,
     ):
         rows, features = input.shape
@@ -68,7 +69,7 @@ class _Chunked(torch.autograd.Function):
                 w = linear_weight.detach().requires_grad_(needs[1])
                 b = None if linear_bias is None else linear_bias.detach().requires_grad_(needs[2])
                 loss = _nn.cross_entropy_loss(
-                    _nn.linear(x, w, b), target[start : start + size], weight, 2, ignore, smoothing
+                    _nn.linear(x, w, b), target[start : start + size], weight, 2, ignore
                 )
             total += loss.detach()
             if not wanted:
@@ -103,7 +104,7 @@ class _Chunked(torch.autograd.Function):
         else:
             grads, ctx.grads = [g.mul_(grad_output) for g in ctx.grads], None
         out = [grads.pop(0) if need else None for need in ctx.needs]
-        return (*out, None, None, None, None, None, None)
+        return (*out, None, None, None, None, None)
 
 
 def _divisor(target, weight, ignore, dtype, rows):
@@ -116,10 +117,8 @@ def _divisor(target, weight, ignore, dtype, rows):
     return (weight[torch.where(counted, target, 0)] * counted).sum().to(dtype)
 
 
-def chunked(
-    input, linear_weight, target, linear_bias, weight, reduction, ignore, smoothing, options
-):
+def chunked(input, linear_weight, target, linear_bias, weight, reduction, ignore, options):
     """The loss, a scalar. Arguments as in `linear_cross_entropy`, for which `why_not` gave None."""
     return _Chunked.apply(
-        input, linear_weight, linear_bias, target, weight, reduction, ignore, smoothing, options
+        input, linear_weight, linear_bias, target, weight, reduction, ignore, options
     )

@@ -336,24 +336,18 @@ def linear_cross_entropy(
             label_smoothing=label_smoothing,
             options=options,
         )
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"reduction must be 'none', 'mean' or 'sum', but got {reduction!r}")
     _check_linear_cross_entropy(input, linear_weight, target, linear_bias, ignore_index)
     number = _number[reduction]
     ignore = -100 if ignore_index is None else ignore_index
     if options is not None:
         from torch.nn.functional._chunked_cross_entropy import chunked, why_not
 
-        reason = why_not(input, linear_weight, target, linear_bias, reduction)
+        reason = why_not(input, linear_weight, target, reduction, label_smoothing)
         if reason is None:
             return chunked(
-                input,
-                linear_weight,
-                target,
-                linear_bias,
-                weight,
-                reduction,
-                ignore,
-                label_smoothing,
-                options,
+                input, linear_weight, target, linear_bias, weight, reduction, ignore, options
             )
         warnings.warn(f"linear_cross_entropy computes without chunks: {reason}", stacklevel=2)
     if linear_weight.dim() == 2:

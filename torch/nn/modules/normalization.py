@@ -53,8 +53,12 @@ class CrossMapLRN2d(Module):
             )
         side = (self.size - 1) // 2
         width = 2 * side + 1
-        squares = F.pad((input * input).unsqueeze(1), (0, 0, 0, 0, side, side))
-        sums = F.avg_pool3d(squares, (width, 1, 1), stride=1).squeeze(1) * width
+        squares = input * input
+        sums = F.pad(squares.unsqueeze(1), (0, 0, 0, 0, side, side))
+        sums = F.avg_pool3d(sums, (width, 1, 1), stride=1).squeeze(1) * width
+        # As in PyTorch, the first channel never leaves the sum once it has entered it.
+        if input.size(1) > side + 1:
+            sums = torch.cat([sums[:, : side + 1], sums[:, side + 1 :] + squares[:, :1]], dim=1)
         return input * (self.k + self.alpha / self.size * sums).pow(-self.beta)
 
     def extra_repr(self) -> str:
