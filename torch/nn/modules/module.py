@@ -949,3 +949,10 @@ class Module:
         if len(extra_lines) == 1 and not child_lines:
             return f"{self._get_name()}({extra_lines[0]})"
         return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
+
+
+for _method in [*vars(_moving).values(), *vars(_saving).values()]:
+    if getattr(Module, getattr(_method, "__name__", ""), None) is _method:
+        _method.__qualname__ = f"Module.{_method.__name__}"
+        _method.__module__ = __name__
+del _method

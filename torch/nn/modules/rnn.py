@@ -18,6 +18,11 @@ def _apply_permutation(tensor, permutation, dim=1):
     return tensor.index_select(dim, permutation)
 
 
+def _autocast():
+    enabled = getattr(torch, "is_autocast_enabled", None)
+    return enabled is not None and enabled()
+
+
 class RNNBase(Module):
     """What `RNN`, `LSTM` and `GRU` have in common: the parameters of `num_layers` layers, each
     in one or two directions.
@@ -165,7 +170,7 @@ class RNNBase(Module):
     def check_input(self, input, batch_sizes) -> None:
         """ValueError or RuntimeError where the input does not fit."""
         weight = getattr(self, self._flat_weights_names[0])
-        if input.dtype != weight.dtype and not torch.is_autocast_enabled():
+        if input.dtype != weight.dtype and not _autocast():
             raise ValueError(f"the input is {input.dtype}, but the parameters are {weight.dtype}")
         expected = 2 if batch_sizes is not None else 3
         if input.dim() != expected:

@@ -187,11 +187,28 @@ class Transformer(Module):
                 xavier_uniform_(p)
 
 
+def _can_cut_padding(layer):
+    """Whether layers like this one can work on sequences without their padding."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return False
+    attention = layer.self_attn
+    return bool(
+        not layer.norm_first
+        and attention.batch_first
+        and attention._qkv_same_embed_dim
+        and attention.in_proj_bias is not None
+        and layer.activation_relu_or_gelu
+        and layer.norm1.eps == layer.norm2.eps
+        and attention.num_heads % 2 == 0
+    )
+
+
 class TransformerEncoder(Module):
     """`num_layers` copies of `encoder_layer`, and `norm` after the last.
 
-    `enable_nested_tensor` and `mask_check` are taken for compatibility: padding is masked here,
-    never cut out.
+    In evaluation without gradients, padding at the ends of sequences is cut out where the layers
+    allow it, as PyTorch does with `enable_nested_tensor`: the last layer's result is zero there.
+    `mask_check` is whether it is looked that padding stands at the ends, instead of assumed.
     """
 
     __constants__ = ["norm"]
@@ -209,7 +226,7 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
-        self.use_nested_tensor = False
+        self.use_nested_tensor = enable_nested_tensor and _can_cut_padding(encoder_layer)
         self.mask_check = mask_check
 
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal: bool | None = None):
@@ -229,7 +246,25 @@ class TransformerEncoder(Module):
                 is_causal=is_causal,
                 src_key_padding_mask=src_key_padding_mask,
             )
+        if self._cuts_padding(src, mask, src_key_padding_mask):
+            output = output.masked_fill((src_key_padding_mask != 0).unsqueeze(-1), 0.0)
         return self.norm(output) if self.norm is not None else output
+
+    def _cuts_padding(self, src, mask, padding):
+        """Whether the padding (N, S) is cut out in this call (see the class)."""
+        if not self.use_nested_tensor or padding is None or mask is not None or src.dim() != 3:
+            return False
+        layer = self.layers[0]
+        if layer.training or not isinstance(layer, TransformerEncoderLayer):
+            return False
+        if torch.is_grad_enabled() and (
+            src.requires_grad or any(p.requires_grad for p in layer.parameters())
+        ):
+            return False
+        if not self.mask_check:
+            return True
+        pad = padding != 0
+        return bool((pad[:, 1:] >= pad[:, :-1]).all())
 
 
 class TransformerDecoder(Module):
