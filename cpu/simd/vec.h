@@ -162,6 +162,13 @@ FB_SIMD Vec<T> patch(Mask<sizeof(T)> m, Vec<T> r, F f, Vec<T> x, X... y) {
   return __builtin_expect(any(m), 0) ? patch_lanes(m, r, f, x, y...) : r;
 }
 
+template <class F, class T, class... X>
+Vec<T> lane_by_lane(F f, Vec<T> x, X... y) {
+  Vec<T> r;
+  for (int i = 0; i < Vec<T>::lanes; ++i) r.v[i] = T(f(double(x[i]), double(y[i])...));
+  return r;
+}
+
 }  // namespace fb
 
 #include "cpu/simd/memory.h"

@@ -7,7 +7,7 @@
 //   + - * / unary- < <= > >= == != ;  & | ! on masks;  + - & | ^ << >>(arithmetic) on integers
 //   select(m, a, b)  fma  sqrt  abs  floor ceil trunc rint  copysign  isnan  min  max
 //   bits(x) from_bits(i)  to_int(x) to_float(i)  shift_right_logical(i, n)
-//   any(m) all(m)    in_double(f, x...)    patch(m, r, f, x...)    lookup(table, i)
+//   any(m) all(m)    in_double(f, x...)    patch(m, r, f, x...)    lane_by_lane(f, x...)    lookup(table, i)
 //
 // min(a, b) is a < b ? a : b and max(a, b) is a > b ? a : b: a NaN on either side gives b.
 #pragma once
@@ -103,5 +103,11 @@ template <class F>
 FB_INLINE float patch(bool m, float r, F f, float x, float y) { return m ? f(x, y) : r; }
 template <class F>
 FB_INLINE double patch(bool m, double r, F f, double x, double y) { return m ? f(x, y) : r; }
+
+// f, a scalar function of doubles, lane by lane: for functions that iterate.
+template <class F, class... X>
+FB_INLINE float lane_by_lane(F f, float x, X... y) { return float(f(double(x), double(y)...)); }
+template <class F, class... X>
+FB_INLINE double lane_by_lane(F f, double x, X... y) { return f(x, y...); }
 
 }  // namespace fb

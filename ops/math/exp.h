@@ -54,7 +54,7 @@ template <class V> FB_INLINE V exp_sum(V x, V lo, int m) {
 
 }  // namespace detail
 
-// f32: 0.9 ULP; f64: 0.9 ULP.
+// f32: 1 ULP (0.997 over every float); f64: 1.1 ULP.
 template <class V> FB_INLINE V exp(V x) {
   const auto a = detail::reduce_exp(detail::clamp_exp(x));
   return detail::scale_by(k<V>(1) + (a.r + detail::exp_tail(a.r)), a.t);
