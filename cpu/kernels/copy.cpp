@@ -67,6 +67,7 @@ void fill_value(const Tensor& self, Scalar v) {
     std::memcpy(bytes, &x, sizeof x);
   });
   if (!known) raise_not_implemented("fill_: type ", self.dtype(), " is not there yet");
+  if (self.is_contiguous()) return fill_strided(self.ptr<char>(), Ints({self.item_bytes()}), bytes, self.item_bytes(), Ints({self.numel()}));
   fill_strided(self.ptr<char>(), byte_strides(self.strides(), self.item_bytes()), bytes, self.item_bytes(), self.sizes());
 }
 void fill_cpu(const Tensor& self, const Scalar& v) { fill_value(self, v); }
