@@ -79,6 +79,10 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     __torch_function__ = _no_torch_function
 
 
+# The core takes tensors of this type as plain ones.
+getattr(torch._C, "_set_tensor_types", lambda *types: None)(None, Parameter)
+
+
 def _own_attributes(t):
     """The attributes a user put on a tensor, to be pickled with it."""
     return dict(getattr(t, "__dict__", {}))

@@ -5,7 +5,7 @@ Each file of this folder holds one subject; this one gathers them under the publ
 
 from __future__ import annotations
 
-import torch
+import torch  # noqa: F401
 from torch.nn import _reduction as _Reduction  # noqa: F401
 from torch.nn.functional._activation import *  # noqa: F403
 from torch.nn.functional._activation import _get_softmax_dim, _threshold  # noqa: F401
@@ -19,6 +19,7 @@ from torch.nn.functional._attention import (  # noqa: F401
     multi_head_attention_forward,
     scaled_dot_product_attention,
 )
+from torch.nn.functional._builtins import builtin
 from torch.nn.functional._dropout import *  # noqa: F403
 from torch.nn.functional._loss import *  # noqa: F403
 from torch.nn.functional._normalization import *  # noqa: F403
@@ -33,18 +34,18 @@ from torch.nn.functional._sparse import *  # noqa: F403
 from torch.nn.functional._sparse import _no_grad_embedding_renorm_  # noqa: F401
 from torch.nn.modules.utils import _list_with_default, _pair, _single, _triple  # noqa: F401
 
-linear = torch._C._nn.linear
-bilinear = torch.bilinear
-conv1d = torch.conv1d
-conv2d = torch.conv2d
-conv3d = torch.conv3d
-conv_tbc = torch.conv_tbc
-conv_transpose1d = torch.conv_transpose1d
-conv_transpose2d = torch.conv_transpose2d
-conv_transpose3d = torch.conv_transpose3d
-cosine_similarity = torch.cosine_similarity
-pairwise_distance = torch.pairwise_distance
-pdist = torch.pdist
+linear = builtin("linear", None)
+bilinear = builtin("bilinear")
+conv1d = builtin("conv1d")
+conv2d = builtin("conv2d")
+conv3d = builtin("conv3d")
+conv_tbc = builtin("conv_tbc")
+conv_transpose1d = builtin("conv_transpose1d")
+conv_transpose2d = builtin("conv_transpose2d")
+conv_transpose3d = builtin("conv_transpose3d")
+cosine_similarity = builtin("cosine_similarity")
+pairwise_distance = builtin("pairwise_distance")
+pdist = builtin("pdist")
 
 _SCALED = ("ScalingType", "SwizzleType", "grouped_mm", "scaled_mm", "scaled_grouped_mm")
 

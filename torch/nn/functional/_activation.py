@@ -5,24 +5,25 @@ from __future__ import annotations
 import warnings
 
 import torch
+from torch.nn.functional._builtins import builtin
 from torch.overrides import handle_torch_function, has_torch_function_unary
 
 _nn = torch._C._nn
 
-prelu = torch.prelu
-gelu = _nn.gelu
-logsigmoid = _nn.log_sigmoid
-hardshrink = torch.hardshrink
-softplus = _nn.softplus
-softshrink = _nn.softshrink
-relu_ = torch.relu_
-threshold_ = torch.threshold_
-hardtanh_ = _nn.hardtanh_
-elu_ = _nn.elu_
-selu_ = torch.selu_
-celu_ = torch.celu_
-leaky_relu_ = _nn.leaky_relu_
-rrelu_ = torch.rrelu_
+prelu = builtin("prelu")
+gelu = builtin("gelu", None)
+logsigmoid = builtin("log_sigmoid", None)
+hardshrink = builtin("hardshrink")
+softplus = builtin("softplus", None)
+softshrink = builtin("softshrink", None)
+relu_ = builtin("relu_")
+threshold_ = builtin("threshold_")
+hardtanh_ = builtin("hardtanh_", None)
+elu_ = builtin("elu_", None)
+selu_ = builtin("selu_")
+celu_ = builtin("celu_")
+leaky_relu_ = builtin("leaky_relu_", None)
+rrelu_ = builtin("rrelu_")
 
 
 def threshold(input, threshold, value, inplace=False):

@@ -6,12 +6,13 @@ import math
 import warnings
 
 import torch
+from torch.nn.functional._builtins import builtin
 from torch.overrides import handle_torch_function, has_torch_function
 
 _nn = torch._C._nn
-linear = _nn.linear
+linear = builtin("linear", None)
 
-scaled_dot_product_attention = _nn.scaled_dot_product_attention
+scaled_dot_product_attention = builtin("scaled_dot_product_attention", None)
 
 
 def _in_projection_packed(q, k, v, w, b=None):

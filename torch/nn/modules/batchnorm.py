@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import torch
 from torch.nn import functional as F
 from torch.nn import init
@@ -245,8 +247,8 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalisation over the batches of all processes of a group.
 
-    It evaluates like `BatchNorm1d` and the others; training with more than one process is not
-    implemented and raises NotImplementedError.
+    In a single process it is `BatchNorm1d` and the like; training with more than one process is
+    not implemented and raises NotImplementedError.
 
     Shape: (N, C, ...) of at least 2 dimensions, kept.
     """
@@ -284,16 +286,14 @@ class SyncBatchNorm(_BatchNorm):
             )
 
     def _processes(self):
-        distributed = getattr(torch, "distributed", None)
+        """How many processes share the statistics: one without an initialised process group."""
+        distributed = sys.modules.get("torch.distributed")
         if (
             distributed is None
             or not distributed.is_available()
             or not distributed.is_initialized()
         ):
-            raise NotImplementedError(
-                "SyncBatchNorm trains within a process group, and none is initialised: use "
-                "BatchNorm1d, BatchNorm2d or BatchNorm3d in a single process"
-            )
+            return 1
         return distributed.get_world_size(self.process_group)
 
     def forward(self, input):

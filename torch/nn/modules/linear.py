@@ -6,13 +6,14 @@ import math
 
 import torch
 from torch.nn import init
+from torch.nn.functional._builtins import builtin
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.modules.module import Module
 from torch.nn.parameter import Parameter, UninitializedParameter
 
 __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
-_linear = torch._C._nn.linear
+_linear = builtin("linear", None)
 
 
 class Identity(Module):

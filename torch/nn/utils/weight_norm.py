@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from torch import _weight_norm, norm_except_dim
+import torch
 from torch.nn.parameter import Parameter, UninitializedParameter
 
 __all__ = ["WeightNorm", "weight_norm", "remove_weight_norm"]
@@ -20,7 +20,7 @@ class WeightNorm:
     def compute_weight(self, module):
         g = getattr(module, self.name + "_g")
         v = getattr(module, self.name + "_v")
-        return _weight_norm(v, g, self.dim)
+        return torch._weight_norm(v, g, self.dim)
 
     @staticmethod
     def apply(module, name: str, dim: int):
@@ -34,7 +34,9 @@ class WeightNorm:
                 "weight norm needs an initialised parameter: run the lazy module once before"
             )
         del module._parameters[name]
-        module.register_parameter(name + "_g", Parameter(norm_except_dim(weight, 2, fn.dim).data))
+        module.register_parameter(
+            name + "_g", Parameter(torch.norm_except_dim(weight, 2, fn.dim).data)
+        )
         module.register_parameter(name + "_v", Parameter(weight.data))
         setattr(module, name, fn.compute_weight(module))
         module.register_forward_pre_hook(fn)

@@ -1,0 +1,19 @@
+"""The operators that are functions of `torch.nn.functional` as they are."""
+
+from __future__ import annotations
+
+import torch
+
+
+def builtin(name, home=torch):
+    """The operator `name` of `home`, or of torch._C._nn for None. Where this build lacks it, a
+    function that raises NotImplementedError, so that the others can be used."""
+    found = getattr(torch._C._nn if home is None else home, name, None)
+    if found is not None:
+        return found
+
+    def missing(*args, **kwargs):
+        raise NotImplementedError(f"the operator {name} is not implemented")
+
+    missing.__name__ = missing.__qualname__ = name
+    return missing
