@@ -8,14 +8,14 @@ namespace fb::math {
 
 // log(1 / (1 + e^-x)). f32, f64: 2 ULP.
 template <class V> FB_INLINE V log_sigmoid(V x) {
-  const V t = log1p(exp(-abs(x)));
+  const V t = detail::log1p_unit(exp(-abs(x)));
   return select(isnan(x), x, min(x, k<V>(0)) - t);
 }
 
 // log(1 + e^(beta x)) / beta, and x itself where beta x > threshold. f32, f64: 3 ULP for beta = 1.
 template <class V> FB_INLINE V softplus(V x, V beta, V threshold) {
   const V z = x * beta;
-  const V t = max(z, k<V>(0)) + log1p(exp(-abs(z)));
+  const V t = max(z, k<V>(0)) + detail::log1p_unit(exp(-abs(z)));
   return select(z > threshold, x, select(isnan(z), z, t / beta));
 }
 
@@ -50,12 +50,12 @@ template <class V> FB_INLINE V mish(V x) {
 
 // log(e^x + e^y). Within 2 ULP of max(|x|, |y|, result).
 template <class V> FB_INLINE V logaddexp(V x, V y) {
-  const V r = select(x > y, x, y) + log1p(exp(-abs(x - y)));
+  const V r = select(x > y, x, y) + detail::log1p_unit(exp(-abs(x - y)));
   return select((x == y) & (abs(x) == inf<V>()), x, select(isnan(x) | isnan(y), x + y, r));
 }
 // log2(2^x + 2^y). Within 2 ULP of max(|x|, |y|, result).
 template <class V> FB_INLINE V logaddexp2(V x, V y) {
-  const V r = fma(log1p(exp2(-abs(x - y))), k<V>(0x1.71547652b82fep+0), select(x > y, x, y));
+  const V r = fma(detail::log1p_unit(exp2(-abs(x - y))), k<V>(0x1.71547652b82fep+0), select(x > y, x, y));
   return select((x == y) & (abs(x) == inf<V>()), x, select(isnan(x) | isnan(y), x + y, r));
 }
 

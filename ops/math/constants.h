@@ -2,6 +2,9 @@
 #pragma once
 #include "ops/math/domain.h"
 
+// A polynomial's loop must not stay one: its coefficients would be fetched through the stack.
+#define FB_UNROLL _Pragma("GCC unroll 32")
+
 namespace fb::math {
 
 // A constant of its own for f32 and f64 routines.
@@ -14,7 +17,7 @@ template <class V> FB_INLINE V c(float f, double d) {
 template <class V, class T, int n>
 FB_INLINE V horner(V x, const T (&coef)[n]) {
   V r = k<V>(coef[n - 1]);
-  for (int i = n - 2; i >= 0; --i) r = fma(r, x, k<V>(coef[i]));
+  FB_UNROLL for (int i = n - 2; i >= 0; --i) r = fma(r, x, k<V>(coef[i]));
   return r;
 }
 // The same for long ones: above the two lowest coefficients even and odd powers run as two chains, since one
@@ -24,7 +27,7 @@ FB_INLINE V horner_split(V x, const T (&coef)[n]) {
   static_assert(n >= 6);
   const V z = x * x;
   V a = k<V>(coef[n - 1]), b = k<V>(coef[n - 2]);
-  for (int i = n - 3; i >= 2; i -= 2) {
+  FB_UNROLL for (int i = n - 3; i >= 2; i -= 2) {
     a = fma(a, z, k<V>(coef[i]));
     if (i > 2) b = fma(b, z, k<V>(coef[i - 1]));
   }

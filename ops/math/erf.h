@@ -52,15 +52,6 @@ template <class V> FB_INLINE V erfcx_core(V x) {
   return horner_split((x - k<V>(2.5)) / (x + k<V>(2.5)), erfcx_table) / fma(k<V>(2), x, k<V>(1));
 }
 
-// e^x in double for results of float
-template <class V> FB_INLINE V exp_for_float(V x) {
-  const V t = min(k<V>(1000), max(k<V>(-1000), x * k<V>(0x1.71547652b82fep+0)));
-  const V shift = k<V>(0x1.8p52 + 1023), n = t + shift, r = t - (n - shift);
-  constexpr double g[] = {0x1.62e42fef7b8e8p-1,  0x1.ebfbe07abdad5p-3,  0x1.c6b08df3b0837p-5, 0x1.3b29f0f83ec50p-7,
-                          0x1.5d872499bd909p-10, 0x1.445e6f951770bp-13, 0x1.00f087162dd32p-16};
-  return fma(horner(r, g), r, k<V>(1)) * pow2_of_bits<V>(bits(n));
-}
-
 // erf on [0, 1]
 template <class V> FB_INLINE V erf_near(V y) {
   constexpr double d[] = {0x1.06eba8214db68p-3, -0x1.812746b03799cp-2, 0x1.ce2f21a03f728p-4, -0x1.b82ce311a0743p-6,
@@ -102,7 +93,7 @@ template <class V> FB_INLINE V erf(V x) {
     const V t = select(first, y, y - fma(m - shift, k<V>(0.5), k<V>(0.25)));
     const int_t<V> j = bits(m) & k<int_t<V>>(7);
     V r = lookup(detail::erf_table[8], j);
-    for (int i = 7; i >= 1; --i) r = fma(r, t, lookup(detail::erf_table[i], j));
+    FB_UNROLL for (int i = 7; i >= 1; --i) r = fma(r, t, lookup(detail::erf_table[i], j));
     return copysign(select(first, y, lookup(detail::erf_table[0], j)) + r, x);
   } else {
     const V y = abs(x), near = detail::erf_near(min(k<V>(1), y)), far = k<V>(1) - detail::erfc_far(y);

@@ -14,7 +14,7 @@ template <class V> FB_INLINE V tanh(V x) {
     const V near = fma(y * z, horner(z, f), y);
     // 1 - 2 / (e^2y + 1)
     const auto a = detail::reduce_exp(y + y);
-    const V p = k<V>(1) + (a.r + detail::exp_tail(a.r));
+    const V p = k<V>(1) + detail::exp_less_one(a.r);
     const V e = p * detail::pow2_of_bits<V>(bits(a.t) - k<int_t<V>>(127));
     const V far = k<V>(1) - k<V>(2) / (e + k<V>(1));
     return copysign(select(y < k<V>(1), near, far), x);
@@ -28,7 +28,7 @@ namespace detail {
 // e^|x| / 2 without early overflow
 template <class V> FB_INLINE V half_exp(V ax) {
   const auto a = reduce_exp(min(c<V>(90.0f, 711.0), ax));
-  return scale_by(k<V>(1) + (a.r + (exp_tail(a.r) + a.lo)), a.t - k<V>(1));
+  return scale_by(k<V>(1) + exp_less_one(a.r, a.lo), a.t - k<V>(1));
 }
 }  // namespace detail
 

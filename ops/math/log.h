@@ -60,6 +60,16 @@ template <class V> FB_INLINE V log_join_base(V e, V f, V y, V m, V m_lo, V x, V 
   return s + fma(e, x_lo, d + p_lo);
 }
 
+// log(1 + x) for 0 <= x <= 1 (NaN passes), to 1 ULP: no scaling, no special cases.
+template <class V> FB_INLINE V log1p_unit(V x) {
+  const V one = k<V>(1), u = one + x, lost = x - (u - one);
+  const auto big = u > k<V>(4.0 / 3);
+  const V half = select(big, k<V>(0.5), one);
+  const V f = fma(u, half, -one), e = select(big, one, k<V>(0));
+  const V back = lost * half * fma(f, f - one, one);
+  return log_join(e, f, log_tail(f) + back);
+}
+
 }  // namespace detail
 
 // f32: 0.9 ULP; f64: 0.9 ULP.
