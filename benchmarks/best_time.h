@@ -1,5 +1,5 @@
-// The best of repeated runs. With one thread it counts the thread's processor time, which other work on the
-// machine disturbs less; with more, the wall clock.
+// The best of repeated runs. With one thread it counts the thread's processor time, which other
+// work on the machine disturbs less; with more, the wall clock.
 #pragma once
 #include <ctime>
 

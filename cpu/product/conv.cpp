@@ -13,6 +13,16 @@ namespace {
 
 int64_t volume(const int64_t e[3]) { return e[0] * e[1] * e[2]; }
 
+// Calls f(group): groups side by side where there are many, else one after the other, each in
+// parallel.
+template <class F>
+void each_group(int64_t groups, F&& f) {
+  const bool many = groups >= 4 * get_num_threads();
+  parallel_for(0, groups, many ? 1 : groups, [&](int64_t lo, int64_t hi) {
+    for (int64_t g = lo; g < hi; ++g) f(g);
+  });
+}
+
 // Whether the three axes are one axis with the stride of the last.
 bool one_axis(const int64_t stride[3], const int64_t extent[3]) {
   int64_t want = 0;
@@ -40,7 +50,8 @@ struct PixelStore {
 };
 
 template <class D, class Real>
-void store_pixels(const void* target, const Real* tile, int64_t i0, int rows, int64_t j0, int cols) {
+void store_pixels(const void* target, const Real* tile, int64_t i0, int rows, int64_t j0,
+                  int cols) {
   constexpr int panel = RealTiles<Real>::panel;
   const PixelStore<D, Real>& s = *static_cast<const PixelStore<D, Real>*>(target);
   int64_t at[panel];
@@ -64,6 +75,13 @@ void store_pixels(const void* target, const Real* tile, int64_t i0, int rows, in
     D* out = s.data + (i0 + r) * s.channel_stride;
     const Real* t = tile + r * panel;
     const Real b = s.bias ? Real(widen(s.bias[i0 + r])) : Real(0);
+    if constexpr (std::is_same_v<D, Real>) {
+      if (adjacent) {
+        for (int c = store_row(out + at[0], t, s.bias ? &b : nullptr, 0, cols); c < cols; ++c)
+          out[at[c]] = s.bias ? t[c] + b : t[c];
+        continue;
+      }
+    }
     if (s.bias) {
       for (int c = 0; c < cols; ++c) out[at[c]] = narrow<D>(t[c] + b);
     } else if (adjacent) {
@@ -97,7 +115,8 @@ struct WeightStore {
 };
 
 template <class D, class Real>
-void store_weights(const void* target, const Real* tile, int64_t i0, int rows, int64_t j0, int cols) {
+void store_weights(const void* target, const Real* tile, int64_t i0, int rows, int64_t j0,
+                   int cols) {
   constexpr int panel = RealTiles<Real>::panel;
   const WeightStore<D, Real>& s = *static_cast<const WeightStore<D, Real>*>(target);
   for (int c = 0; c < cols; ++c) {
@@ -105,7 +124,8 @@ void store_weights(const void* target, const Real* tile, int64_t i0, int rows, i
     tap_index(*s.patches, j0 + c, &channel, &tap);
     const int64_t t2 = tap % s.patches->taps[2], t1 = tap / s.patches->taps[2] % s.patches->taps[1];
     const int64_t t0 = tap / s.patches->taps[2] / s.patches->taps[1];
-    D* out = s.data + channel * s.stride[1] + t0 * s.stride[2] + t1 * s.stride[3] + t2 * s.stride[4];
+    D* out =
+        s.data + channel * s.stride[1] + t0 * s.stride[2] + t1 * s.stride[3] + t2 * s.stride[4];
     for (int r = 0; r < rows; ++r) out[(i0 + r) * s.stride[0]] = narrow<D>(tile[r * panel + c]);
   }
 }
@@ -163,7 +183,8 @@ struct Widened {
 };
 
 template <class Real>
-Patches<Real> image_of(View5<const Real> v, const int64_t extent[3], const int64_t grid[3], int64_t channels) {
+Patches<Real> image_of(View5<const Real> v, const int64_t extent[3], const int64_t grid[3],
+                       int64_t channels) {
   Patches<Real> p{};
   p.image = v.data;
   p.batch_stride = v.stride[0];
@@ -238,7 +259,8 @@ void sizes_of_weight(const ConvShape& s, int64_t size[5]) {
 }  // namespace
 
 template <class T>
-void conv_forward(const ConvShape& s, View5<const T> x, View5<const T> w, const T* bias, View5<T> y) {
+void conv_forward(const ConvShape& s, View5<const T> x, View5<const T> w, const T* bias,
+                  View5<T> y) {
   using Real = typename ChainType<T>::type;
   const int64_t pixels = s.batch * volume(s.out);
   if (pixels <= 0 || s.out_channels <= 0) return;
@@ -256,8 +278,9 @@ void conv_forward(const ConvShape& s, View5<const T> x, View5<const T> w, const 
   const int64_t* ws = weight.view.stride;
   for (int64_t d = 0; d < s.kernel[0]; ++d)
     for (int64_t h = 0; h < s.kernel[1]; ++h)
-      for (int64_t v = 0; v < s.kernel[2]; ++v) offsets.push_back(d * ws[2] + h * ws[3] + v * ws[4]);
-  for (int64_t g = 0; g < s.groups; ++g) {
+      for (int64_t v = 0; v < s.kernel[2]; ++v)
+        offsets.push_back(d * ws[2] + h * ws[3] + v * ws[4]);
+  each_group(s.groups, [&](int64_t g) {
     Patches<Real> patches = image_of(image.view, s.in, s.out, ci);
     patches.image += g * ci * patches.channel_stride;
     for (int a = 0; a < 3; ++a) {
@@ -267,8 +290,11 @@ void conv_forward(const ConvShape& s, View5<const T> x, View5<const T> w, const 
     }
     join_rows(patches);
     const WeightOperand<Real> left(weight.view.data + g * co * ws[0], ws[0], ci, ws[1], offsets);
-    const PixelStore<T, Real> store{y.data + g * co * y.stride[1], y.stride[0], y.stride[1],
-                                    {y.stride[2], y.stride[3], y.stride[4]}, {s.out[0], s.out[1], s.out[2]},
+    const PixelStore<T, Real> store{y.data + g * co * y.stride[1],
+                                    y.stride[0],
+                                    y.stride[1],
+                                    {y.stride[2], y.stride[3], y.stride[4]},
+                                    {s.out[0], s.out[1], s.out[2]},
                                     bias ? bias + g * co : nullptr};
     Problem<Real> p;
     p.m = co;
@@ -279,11 +305,12 @@ void conv_forward(const ConvShape& s, View5<const T> x, View5<const T> w, const 
     p.b.source = &patches;
     set_output<T, Real>(p.out, store);
     multiply(p);
-  }
+  });
 }
 
 template <class T>
-void conv_backward_input(const ConvShape& s, View5<const T> gy, View5<const T> w, const T* bias, View5<T> gx) {
+void conv_backward_input(const ConvShape& s, View5<const T> gy, View5<const T> w, const T* bias,
+                         View5<T> gx) {
   using Real = typename ChainType<T>::type;
   if (s.batch * volume(s.in) <= 0 || s.in_channels <= 0) return;
   int64_t size[5];
@@ -292,13 +319,15 @@ void conv_backward_input(const ConvShape& s, View5<const T> gy, View5<const T> w
   sizes_of_weight(s, size);
   const Widened<T> weight(w, size);
   const int64_t ci = s.in_channels / s.groups, co = s.out_channels / s.groups;
-  if (ci == 1 && co == 1 && depthwise_backward_input<T, Real>(s, image.view, weight.view, bias, gx)) return;
+  if (ci == 1 && co == 1 && depthwise_backward_input<T, Real>(s, image.view, weight.view, bias, gx))
+    return;
 
   // Pixels of x that agree modulo the stride meet the same taps, and read gy with step 1.
   const int64_t* ws = weight.view.stride;
   const int64_t phases = volume(s.stride);
   for (int64_t phase = 0; phase < phases; ++phase) {
-    const int64_t r[3] = {phase / (s.stride[1] * s.stride[2]), phase / s.stride[2] % s.stride[1], phase % s.stride[2]};
+    const int64_t r[3] = {phase / (s.stride[1] * s.stride[2]), phase / s.stride[2] % s.stride[1],
+                          phase % s.stride[2]};
     std::vector<int64_t> taps[3], at[3], offsets;
     int64_t grid[3];
     for (int a = 0; a < 3; ++a) {
@@ -315,7 +344,7 @@ void conv_backward_input(const ConvShape& s, View5<const T> gy, View5<const T> w
     for (int64_t d : at[0])
       for (int64_t h : at[1])
         for (int64_t v : at[2]) offsets.push_back(d + h + v);
-    for (int64_t g = 0; g < s.groups; ++g) {
+    each_group(s.groups, [&](int64_t g) {
       Patches<Real> patches = image_of(image.view, s.out, grid, co);
       patches.image += g * co * patches.channel_stride;
       for (int a = 0; a < 3; ++a) {
@@ -324,7 +353,11 @@ void conv_backward_input(const ConvShape& s, View5<const T> gy, View5<const T> w
       }
       if (!offsets.empty()) join_rows(patches);
       const WeightOperand<Real> left(weight.view.data + g * co * ws[0], ws[1], co, ws[0], offsets);
-      PixelStore<T, Real> store{gx.data + g * ci * gx.stride[1], gx.stride[0], gx.stride[1], {}, {grid[0], grid[1], grid[2]},
+      PixelStore<T, Real> store{gx.data + g * ci * gx.stride[1],
+                                gx.stride[0],
+                                gx.stride[1],
+                                {},
+                                {grid[0], grid[1], grid[2]},
                                 bias ? bias + g * ci : nullptr};
       for (int a = 0; a < 3; ++a) {
         store.data += r[a] * gx.stride[2 + a];
@@ -339,7 +372,7 @@ void conv_backward_input(const ConvShape& s, View5<const T> gy, View5<const T> w
       p.b.source = &patches;
       set_output<T, Real>(p.out, store);
       multiply(p);
-    }
+    });
   }
 }
 
@@ -353,7 +386,8 @@ void conv_backward_weight(const ConvShape& s, View5<const T> x, View5<const T> g
   const Widened<T> image(x, size);
   sizes_of_image<T>(s, false, size);
   const Widened<T> grad(gy, size);
-  if (ci == 1 && co == 1 && depthwise_backward_weight<T, Real>(s, image.view, grad.view, gw)) return;
+  if (ci == 1 && co == 1 && depthwise_backward_weight<T, Real>(s, image.view, grad.view, gw))
+    return;
 
   std::vector<int64_t> taps[3];
   for (int a = 0; a < 3; ++a)
@@ -367,9 +401,10 @@ void conv_backward_weight(const ConvShape& s, View5<const T> x, View5<const T> g
     for (int64_t n = 0; n < s.batch; ++n)
       for (int64_t d = 0; d < s.out[0]; ++d)
         for (int64_t h = 0; h < s.out[1]; ++h)
-          for (int64_t v = 0; v < s.out[2]; ++v) table.push_back(n * gs[0] + d * gs[2] + h * gs[3] + v * gs[4]);
+          for (int64_t v = 0; v < s.out[2]; ++v)
+            table.push_back(n * gs[0] + d * gs[2] + h * gs[3] + v * gs[4]);
   }
-  for (int64_t g = 0; g < s.groups; ++g) {
+  each_group(s.groups, [&](int64_t g) {
     Patches<Real> patches = image_of(image.view, s.in, s.out, ci);
     patches.image += g * ci * patches.channel_stride;
     for (int a = 0; a < 3; ++a) {
@@ -378,7 +413,8 @@ void conv_backward_weight(const ConvShape& s, View5<const T> x, View5<const T> g
       patches.tap[a] = taps[a].data();
     }
     join_rows(patches);
-    const Strided<Real> left{grad.view.data + g * co * gs[1], gs[1], unit, table.empty() ? nullptr : table.data()};
+    const Strided<Real> left{grad.view.data + g * co * gs[1], gs[1], unit,
+                             table.empty() ? nullptr : table.data()};
     WeightStore<T, Real> store{gw.data + g * co * gw.stride[0], {}, &patches};
     for (int a = 0; a < 5; ++a) store.stride[a] = gw.stride[a];
     // Joining rows changes neither channels nor taps, so the store may count by the same patches.
@@ -394,20 +430,23 @@ void conv_backward_weight(const ConvShape& s, View5<const T> x, View5<const T> g
     p.out.target = &store;
     if constexpr (std::is_same_v<T, Real>) {
       // Columns of a gradient in memory order are written in place.
-      const bool ordered = axis_stride(gw.stride + 2, s.kernel) == 1 && one_axis(gw.stride + 2, s.kernel) &&
-                           (ci == 1 || gw.stride[1] == volume(s.kernel)) && !patches.channels_last();
+      const bool ordered =
+          axis_stride(gw.stride + 2, s.kernel) == 1 && one_axis(gw.stride + 2, s.kernel) &&
+          (ci == 1 || gw.stride[1] == volume(s.kernel)) && !patches.channels_last();
       if (ordered) {
         p.out.direct = store.data;
         p.out.i_stride = gw.stride[0];
       }
     }
     multiply(p);
-  }
+  });
 }
 
-#define FB_CONV(T)                                                                                          \
-  template void conv_forward(const ConvShape&, View5<const T>, View5<const T>, const T*, View5<T>);         \
-  template void conv_backward_input(const ConvShape&, View5<const T>, View5<const T>, const T*, View5<T>);  \
+#define FB_CONV(T)                                                                              \
+  template void conv_forward(const ConvShape&, View5<const T>, View5<const T>, const T*,        \
+                             View5<T>);                                                         \
+  template void conv_backward_input(const ConvShape&, View5<const T>, View5<const T>, const T*, \
+                                    View5<T>);                                                  \
   template void conv_backward_weight(const ConvShape&, View5<const T>, View5<const T>, View5<T>);
 FB_CONV(float)
 FB_CONV(double)

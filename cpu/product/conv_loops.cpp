@@ -17,12 +17,14 @@ struct Axis {
   int64_t outputs, inputs, step;
   std::vector<int64_t> offset;
   int64_t low() const { return *std::min_element(offset.begin(), offset.end()); }
-  int64_t high() const { return (outputs - 1) * step + *std::max_element(offset.begin(), offset.end()); }
+  int64_t high() const {
+    return (outputs - 1) * step + *std::max_element(offset.begin(), offset.end());
+  }
 };
 
-// A plane with its padding: positions low()..high() of each axis, zeros outside the input. Along the
-// last axis positions are sorted by their remainder modulo the step, so that neighbouring outputs
-// read neighbouring elements.
+// A plane with its padding: positions low()..high() of each axis, zeros outside the input. Along
+// the last axis positions are sorted by their remainder modulo the step, so that neighbouring
+// outputs read neighbouring elements.
 template <class Real>
 struct PaddedPlane {
   static constexpr int64_t slack = 4 * Vec<Real>::width;
@@ -42,9 +44,12 @@ struct PaddedPlane {
   void fill(Real* to, const Real* from, const int64_t stride[3]) const {
     std::memset(to, 0, size_t(size()) * sizeof(Real));
     const int64_t step = axis[2].step;
-    const int64_t w0 = std::max<int64_t>(0, low[2]), w1 = std::min(axis[2].inputs, low[2] + extent[2]);
-    for (int64_t d = std::max<int64_t>(0, low[0]); d < std::min(axis[0].inputs, low[0] + extent[0]); ++d)
-      for (int64_t h = std::max<int64_t>(0, low[1]); h < std::min(axis[1].inputs, low[1] + extent[1]); ++h) {
+    const int64_t w0 = std::max<int64_t>(0, low[2]),
+                  w1 = std::min(axis[2].inputs, low[2] + extent[2]);
+    for (int64_t d = std::max<int64_t>(0, low[0]); d < std::min(axis[0].inputs, low[0] + extent[0]);
+         ++d)
+      for (int64_t h = std::max<int64_t>(0, low[1]);
+           h < std::min(axis[1].inputs, low[1] + extent[1]); ++h) {
         const Real* p = from + d * stride[0] + h * stride[1];
         Real* q = to + ((d - low[0]) * extent[1] + (h - low[1])) * row;
         if (w1 <= w0) continue;
@@ -61,6 +66,37 @@ struct PaddedPlane {
         }
       }
   }
+  // As fill, for `count` <= W channels that are adjacent in memory, into planes `plane_size` apart.
+  void fill_adjacent(Real* to, int64_t plane_size, const Real* from, const int64_t stride[3],
+                     int count) const {
+    using V = Vec<Real>;
+    constexpr int W = V::width;
+    std::memset(to, 0, size_t(plane_size * count) * sizeof(Real));
+    const int64_t step = axis[2].step;
+    const int64_t w0 = std::max<int64_t>(0, low[2]),
+                  w1 = std::min(axis[2].inputs, low[2] + extent[2]);
+    for (int64_t d = std::max<int64_t>(0, low[0]); d < std::min(axis[0].inputs, low[0] + extent[0]);
+         ++d)
+      for (int64_t h = std::max<int64_t>(0, low[1]);
+           h < std::min(axis[1].inputs, low[1] + extent[1]); ++h) {
+        const Real* p = from + d * stride[0] + h * stride[1];
+        Real* q = to + ((d - low[0]) * extent[1] + (h - low[1])) * row;
+        int64_t w = w0;
+        if (step == 1 && count == W)
+          for (; w + W <= w1; w += W) {
+            typename V::type x[W];
+#pragma GCC unroll 8
+            for (int i = 0; i < W; ++i) x[i] = V::load(p + (w + i) * stride[2]);
+            V::transpose(x);
+#pragma GCC unroll 8
+            for (int i = 0; i < W; ++i) V::store(q + i * plane_size + w - low[2], x[i]);
+          }
+        for (; w < w1; ++w)
+          for (int i = 0; i < count; ++i)
+            q[i * plane_size + (w - low[2]) % step * lane + (w - low[2]) / step] =
+                p[w * stride[2] + i];
+      }
+  }
   // Offset of each tap from an output row's first element.
   std::vector<int64_t> taps() const {
     std::vector<int64_t> at;
@@ -68,11 +104,14 @@ struct PaddedPlane {
       for (int64_t h : axis[1].offset)
         for (int64_t w : axis[2].offset) {
           const int64_t p = w - low[2];
-          at.push_back(((d - low[0]) * extent[1] + h - low[1]) * row + p % axis[2].step * lane + p / axis[2].step);
+          at.push_back(((d - low[0]) * extent[1] + h - low[1]) * row + p % axis[2].step * lane +
+                       p / axis[2].step);
         }
     return at;
   }
-  int64_t row_start(int64_t d, int64_t h) const { return (d * axis[0].step * extent[1] + h * axis[1].step) * row; }
+  int64_t row_start(int64_t d, int64_t h) const {
+    return (d * axis[0].step * extent[1] + h * axis[1].step) * row;
+  }
 };
 
 template <class T, class Real>
@@ -84,8 +123,8 @@ struct Target {
 };
 
 template <int NV, class T, class Real>
-void stencil_vectors(const Real* from, const int64_t* taps, const Real* weights, int64_t count, T* out, int64_t stride,
-                     int64_t n, Real bias, bool has_bias) {
+void stencil_vectors(const Real* from, const int64_t* taps, const Real* weights, int64_t count,
+                     T* out, int64_t stride, int64_t n, Real bias, bool has_bias) {
   using V = Vec<Real>;
   constexpr int W = V::width;
   typename V::type acc[NV];
@@ -117,8 +156,8 @@ void stencil_vectors(const Real* from, const int64_t* taps, const Real* weights,
 
 // One output plane from one padded plane.
 template <class T, class Real>
-void stencil(const PaddedPlane<Real>& plane, const Real* from, const std::vector<int64_t>& taps, const Real* weights,
-             const Target<T, Real>& out) {
+void stencil(const PaddedPlane<Real>& plane, const Real* from, const std::vector<int64_t>& taps,
+             const Real* weights, const Target<T, Real>& out) {
   constexpr int W = Vec<Real>::width;
   const int64_t count = int64_t(taps.size()), width = plane.axis[2].outputs;
   for (int64_t d = 0; d < plane.axis[0].outputs; ++d)
@@ -129,8 +168,8 @@ void stencil(const PaddedPlane<Real>& plane, const Real* from, const std::vector
         const int64_t left = width - w, vectors = std::min<int64_t>(4, (left + W - 1) / W);
         const int64_t n = std::min(left, vectors * W);
         auto run = [&]<int NV>() {
-          stencil_vectors<NV>(p + w, taps.data(), weights, count, o + w * out.stride[2], out.stride[2], n, out.bias,
-                              out.has_bias);
+          stencil_vectors<NV>(p + w, taps.data(), weights, count, o + w * out.stride[2],
+                              out.stride[2], n, out.bias, out.has_bias);
         };
         if (vectors == 4)
           run.template operator()<4>();
@@ -147,12 +186,13 @@ void stencil(const PaddedPlane<Real>& plane, const Real* from, const std::vector
 
 // Channels as lanes: one output row of pixels. weights are [tap][channels of the inputs repeated].
 template <class T, class Real>
-void stencil_channels(const Axis axis[3], View5<const Real> x, const Real* image, const Real* weights, const Real* zeros,
-                      int64_t channels, int64_t multiplier, const T* bias, T* out, int64_t out_w, int64_t out_c,
-                      int64_t d, int64_t h) {
+void stencil_channels(const Axis axis[3], View5<const Real> x, const Real* image,
+                      const Real* weights, const Real* zeros, int64_t channels, int64_t multiplier,
+                      const T* bias, T* out, int64_t out_w, int64_t out_c, int64_t d, int64_t h) {
   using V = Vec<Real>;
   constexpr int W = V::width;
-  const int64_t taps = int64_t(axis[0].offset.size() * axis[1].offset.size() * axis[2].offset.size());
+  const int64_t taps =
+      int64_t(axis[0].offset.size() * axis[1].offset.size() * axis[2].offset.size());
   const Real* at[block_length<Real>];
   for (int64_t w = 0; w < axis[2].outputs; ++w) {
     int64_t t = 0;
@@ -160,7 +200,8 @@ void stencil_channels(const Axis axis[3], View5<const Real> x, const Real* image
     for (int64_t od : axis[0].offset)
       for (int64_t oh : axis[1].offset)
         for (int64_t ow : axis[2].offset) {
-          const int64_t pd = d * axis[0].step + od, ph = h * axis[1].step + oh, pw = w * axis[2].step + ow;
+          const int64_t pd = d * axis[0].step + od, ph = h * axis[1].step + oh,
+                        pw = w * axis[2].step + ow;
           at[t++] = inside(0, pd) && inside(1, ph) && inside(2, pw)
                         ? image + pd * x.stride[2] + ph * x.stride[3] + pw * x.stride[4]
                         : zeros;
@@ -180,7 +221,8 @@ void stencil_channels(const Axis axis[3], View5<const Real> x, const Real* image
         for (int64_t i = 0; i < taps; ++i) {
 #pragma GCC unroll 4
           for (int v = 0; v < NV; ++v)
-            acc[v] = V::fma(V::load(weights + i * outputs + c + v * W), V::load(at[i] + c + v * W), acc[v]);
+            acc[v] = V::fma(V::load(weights + i * outputs + c + v * W), V::load(at[i] + c + v * W),
+                            acc[v]);
         }
         if constexpr (std::is_same_v<T, Real>) {
           if (!bias && out_c == 1) {
@@ -201,7 +243,8 @@ void stencil_channels(const Axis axis[3], View5<const Real> x, const Real* image
     }
     for (int64_t j = c * multiplier; j < outputs; ++j) {
       Real acc = 0;
-      for (int64_t i = 0; i < taps; ++i) acc = fma1(weights[i * outputs + j], at[i][j / multiplier], acc);
+      for (int64_t i = 0; i < taps; ++i)
+        acc = fma1(weights[i * outputs + j], at[i][j / multiplier], acc);
       finish(j, acc);
     }
   }
@@ -209,22 +252,26 @@ void stencil_channels(const Axis axis[3], View5<const Real> x, const Real* image
 
 // Output channel o reads input channel o / multiplier with the weights listed in `order`.
 template <class T, class Real>
-void run_stencil(const Axis axis[3], int64_t batch, int64_t channels, int64_t multiplier, View5<const Real> x,
-                 View5<const Real> w, const std::vector<int64_t>& order, const T* bias, View5<T> y) {
+void run_stencil(const Axis axis[3], int64_t batch, int64_t channels, int64_t multiplier,
+                 View5<const Real> x, View5<const Real> w, const std::vector<int64_t>& order,
+                 const T* bias, View5<T> y) {
   const int64_t outputs = channels * multiplier, taps = int64_t(order.size());
   const int64_t pixels = axis[0].outputs * axis[1].outputs * axis[2].outputs;
   if (pixels <= 0) return;
   if (x.stride[1] == 1 && channels >= 4) {
     std::vector<Real> weights(size_t(taps * outputs)), zeros(size_t(channels), Real(0));
     for (int64_t t = 0; t < taps; ++t)
-      for (int64_t o = 0; o < outputs; ++o) weights[size_t(t * outputs + o)] = w.data[o * w.stride[0] + order[size_t(t)]];
+      for (int64_t o = 0; o < outputs; ++o)
+        weights[size_t(t * outputs + o)] = w.data[o * w.stride[0] + order[size_t(t)]];
     const int64_t rows = axis[0].outputs * axis[1].outputs;
     const int64_t grain = std::max<int64_t>(1, elements_per_task / (axis[2].outputs * outputs));
     parallel_for(0, batch * rows, grain, [&](int64_t lo, int64_t hi) {
       for (int64_t i = lo; i < hi; ++i) {
         const int64_t n = i / rows, d = i % rows / axis[1].outputs, h = i % axis[1].outputs;
-        stencil_channels<T, Real>(axis, x, x.data + n * x.stride[0], weights.data(), zeros.data(), channels, multiplier, bias,
-                                  y.data + n * y.stride[0] + d * y.stride[2] + h * y.stride[3], y.stride[4], y.stride[1], d, h);
+        stencil_channels<T, Real>(axis, x, x.data + n * x.stride[0], weights.data(), zeros.data(),
+                                  channels, multiplier, bias,
+                                  y.data + n * y.stride[0] + d * y.stride[2] + h * y.stride[3],
+                                  y.stride[4], y.stride[1], d, h);
       }
     });
     return;
@@ -264,37 +311,43 @@ bool fits(const Axis axis[3]) {
 }  // namespace
 
 template <class T, class Real>
-bool depthwise_forward(const ConvShape& s, View5<const Real> x, View5<const Real> w, const T* bias, View5<T> y) {
+bool depthwise_forward(const ConvShape& s, View5<const Real> x, View5<const Real> w, const T* bias,
+                       View5<T> y) {
   if (s.kernel[0] * s.kernel[1] * s.kernel[2] > block_length<Real>) return false;
   Axis axis[3];
   std::vector<int64_t> order;
   for (int a = 0; a < 3; ++a) {
     axis[a] = {s.out[a], s.in[a], s.stride[a], {}};
-    for (int64_t t = 0; t < s.kernel[a]; ++t) axis[a].offset.push_back(t * s.dilation[a] - s.padding[a]);
+    for (int64_t t = 0; t < s.kernel[a]; ++t)
+      axis[a].offset.push_back(t * s.dilation[a] - s.padding[a]);
     if (axis[a].offset.empty()) return false;
   }
   if (!fits(axis)) return false;
   for (int64_t d = 0; d < s.kernel[0]; ++d)
     for (int64_t h = 0; h < s.kernel[1]; ++h)
-      for (int64_t v = 0; v < s.kernel[2]; ++v) order.push_back(d * w.stride[2] + h * w.stride[3] + v * w.stride[4]);
+      for (int64_t v = 0; v < s.kernel[2]; ++v)
+        order.push_back(d * w.stride[2] + h * w.stride[3] + v * w.stride[4]);
   run_stencil<T, Real>(axis, s.batch, s.groups, s.out_channels / s.groups, x, w, order, bias, y);
   return true;
 }
 
 template <class T, class Real>
-bool depthwise_backward_input(const ConvShape& s, View5<const Real> gy, View5<const Real> w, const T* bias, View5<T> gx) {
+bool depthwise_backward_input(const ConvShape& s, View5<const Real> gy, View5<const Real> w,
+                              const T* bias, View5<T> gx) {
   if (s.kernel[0] * s.kernel[1] * s.kernel[2] > block_length<Real>) return false;
   const int64_t phases = s.stride[0] * s.stride[1] * s.stride[2];
   // First see that every phase has taps and fits; then run.
   for (int pass = 0; pass < 2; ++pass)
     for (int64_t phase = 0; phase < phases; ++phase) {
-      const int64_t r[3] = {phase / (s.stride[1] * s.stride[2]), phase / s.stride[2] % s.stride[1], phase % s.stride[2]};
+      const int64_t r[3] = {phase / (s.stride[1] * s.stride[2]), phase / s.stride[2] % s.stride[1],
+                            phase % s.stride[2]};
       Axis axis[3];
       std::vector<int64_t> at[3], order;
       View5<T> out = gx;
       bool empty = false;
       for (int a = 0; a < 3; ++a) {
-        const int64_t outputs = s.in[a] > r[a] ? (s.in[a] - r[a] + s.stride[a] - 1) / s.stride[a] : 0;
+        const int64_t outputs =
+            s.in[a] > r[a] ? (s.in[a] - r[a] + s.stride[a] - 1) / s.stride[a] : 0;
         axis[a] = {outputs, s.out[a], 1, {}};
         empty |= outputs == 0;
         for (int64_t t = 0; t < s.kernel[a]; ++t) {
@@ -320,13 +373,15 @@ bool depthwise_backward_input(const ConvShape& s, View5<const Real> gy, View5<co
 }
 
 template <class T, class Real>
-bool depthwise_backward_weight(const ConvShape& s, View5<const Real> x, View5<const Real> gy, View5<T> gw) {
+bool depthwise_backward_weight(const ConvShape& s, View5<const Real> x, View5<const Real> gy,
+                               View5<T> gw) {
   using V = Vec<Real>;
   constexpr int W = V::width, lanes = 8, parts = lanes / W;
   Axis axis[3];
   for (int a = 0; a < 3; ++a) {
     axis[a] = {s.out[a], s.in[a], s.stride[a], {}};
-    for (int64_t t = 0; t < s.kernel[a]; ++t) axis[a].offset.push_back(t * s.dilation[a] - s.padding[a]);
+    for (int64_t t = 0; t < s.kernel[a]; ++t)
+      axis[a].offset.push_back(t * s.dilation[a] - s.padding[a]);
     if (axis[a].offset.empty() || s.out[a] <= 0) return false;
   }
   if (s.batch <= 0 || !fits(axis)) return false;
@@ -347,80 +402,108 @@ bool depthwise_backward_weight(const ConvShape& s, View5<const Real> x, View5<co
     else
       return _mm256_and_pd(v, m);
   };
-  parallel_for(0, channels, grain, [&](int64_t lo, int64_t hi) {
-    Real* buffer = scratch<Real>(Slot::image, plane.size() + rows * grad_row);
-    Real* grad = buffer + plane.size();
-    std::vector<Real> sums(size_t(s.batch * count));
-    for (int64_t c = lo; c < hi; ++c) {
+  // Where channels are adjacent in memory a vector of them is read at once.
+  const bool last = x.stride[1] == 1 && gy.stride[1] == 1 && channels > 1;
+  const int64_t together = last ? W : 1;
+  parallel_for(0, (channels + together - 1) / together, grain, [&](int64_t lo, int64_t hi) {
+    Real* buffers = scratch<Real>(Slot::image, (plane.size() + rows * grad_row) * together);
+    Real* grads = buffers + plane.size() * together;
+    std::vector<Real> all_sums(size_t(s.batch * count * together));
+    for (int64_t g = lo; g < hi; ++g) {
+      const int64_t c0 = g * together, group_size = std::min(together, channels - c0);
       for (int64_t n = 0; n < s.batch; ++n) {
-        plane.fill(buffer, x.data + n * x.stride[0] + c * x.stride[1], x.stride + 2);
-        const Real* g = gy.data + n * gy.stride[0] + c * gy.stride[1];
+        const Real* image = x.data + n * x.stride[0] + c0 * x.stride[1];
+        const Real* grad_image = gy.data + n * gy.stride[0] + c0 * gy.stride[1];
+        if (last)
+          plane.fill_adjacent(buffers, plane.size(), image, x.stride + 2, int(group_size));
+        else
+          plane.fill(buffers, image, x.stride + 2);
         for (int64_t r = 0; r < rows; ++r) {
-          const Real* p = g + r / s.out[1] * gy.stride[2] + r % s.out[1] * gy.stride[3];
-          Real* q = grad + r * grad_row;
-          if (gy.stride[4] == 1)
+          const Real* p = grad_image + r / s.out[1] * gy.stride[2] + r % s.out[1] * gy.stride[3];
+          Real* q = grads + r * grad_row;
+          if (last) {
+            for (int64_t i = 0; i < width; ++i)
+              for (int64_t c = 0; c < group_size; ++c)
+                q[c * rows * grad_row + i] = p[i * gy.stride[4] + c];
+          } else if (gy.stride[4] == 1) {
             std::memcpy(q, p, size_t(width) * sizeof(Real));
-          else
+          } else {
             for (int64_t i = 0; i < width; ++i) q[i] = p[i * gy.stride[4]];
-          std::fill(q + width, q + grad_row, Real(0));
+          }
+          for (int64_t c = 0; c < group_size; ++c)
+            std::fill(q + c * rows * grad_row + width, q + c * rows * grad_row + grad_row, Real(0));
         }
-        // Up to four taps at a time share the loads of the gradient.
-        auto group = [&]<int taps_at_once>(int64_t t0) {
-          typename V::type acc[taps_at_once][parts];
+        for (int64_t c = 0; c < group_size; ++c) {
+          const Real* buffer = buffers + c * plane.size();
+          const Real* grad = grads + c * rows * grad_row;
+          Real* sums = all_sums.data() + c * s.batch * count;
+          // Up to four taps at a time share the loads of the gradient.
+          auto group = [&]<int taps_at_once>(int64_t t0) {
+            typename V::type acc[taps_at_once][parts];
 #pragma GCC unroll 4
-          for (int t = 0; t < taps_at_once; ++t)
+            for (int t = 0; t < taps_at_once; ++t)
 #pragma GCC unroll 2
-            for (int v = 0; v < parts; ++v) acc[t][v] = V::zero();
-          for (int64_t r = 0; r < rows; ++r) {
-            const Real* p = buffer + plane.row_start(r / s.out[1], r % s.out[1]);
-            const Real* q = grad + r * grad_row;
-            int64_t i = 0;
-            for (; i + lanes <= width; i += lanes)
+              for (int v = 0; v < parts; ++v) acc[t][v] = V::zero();
+            for (int64_t r = 0; r < rows; ++r) {
+              const Real* p = buffer + plane.row_start(r / s.out[1], r % s.out[1]);
+              const Real* q = grad + r * grad_row;
+              int64_t i = 0;
+              for (; i + lanes <= width; i += lanes)
 #pragma GCC unroll 2
-              for (int v = 0; v < parts; ++v) {
-                const typename V::type gv = V::load(q + i + v * W);
+                for (int v = 0; v < parts; ++v) {
+                  const typename V::type gv = V::load(q + i + v * W);
 #pragma GCC unroll 4
-                for (int t = 0; t < taps_at_once; ++t)
-                  acc[t][v] = V::fma(gv, V::load(p + taps[size_t(t0 + t)] + i + v * W), acc[t][v]);
-              }
-            if (i < width)
+                  for (int t = 0; t < taps_at_once; ++t)
+                    acc[t][v] =
+                        V::fma(gv, V::load(p + taps[size_t(t0 + t)] + i + v * W), acc[t][v]);
+                }
+              if (i < width)
 #pragma GCC unroll 2
-              for (int v = 0; v < parts; ++v) {
-                const typename V::type gv = V::load(q + i + v * W), m = V::load(keep + v * W);
+                for (int v = 0; v < parts; ++v) {
+                  const typename V::type gv = V::load(q + i + v * W), m = V::load(keep + v * W);
 #pragma GCC unroll 4
-                for (int t = 0; t < taps_at_once; ++t)
-                  acc[t][v] = V::fma(gv, and_mask(V::load(p + taps[size_t(t0 + t)] + i + v * W), m), acc[t][v]);
-              }
-          }
-          for (int t = 0; t < taps_at_once; ++t) {
-            alignas(64) Real got[lanes];
+                  for (int t = 0; t < taps_at_once; ++t)
+                    acc[t][v] = V::fma(
+                        gv, and_mask(V::load(p + taps[size_t(t0 + t)] + i + v * W), m), acc[t][v]);
+                }
+            }
+            for (int t = 0; t < taps_at_once; ++t) {
+              alignas(64) Real got[lanes];
 #pragma GCC unroll 2
-            for (int v = 0; v < parts; ++v) V::store(got + v * W, acc[t][v]);
-            for (int half = lanes / 2; half; half /= 2)
-              for (int l = 0; l < half; ++l) got[l] += got[l + half];
-            sums[size_t(n * count + t0 + t)] = got[0];
-          }
-        };
-        int64_t t = 0;
-        for (; t + 3 <= count; t += 3) group.template operator()<3>(t);
-        for (; t < count; ++t) group.template operator()<1>(t);
+              for (int v = 0; v < parts; ++v) V::store(got + v * W, acc[t][v]);
+              for (int half = lanes / 2; half; half /= 2)
+                for (int l = 0; l < half; ++l) got[l] += got[l + half];
+              sums[n * count + t0 + t] = got[0];
+            }
+          };
+          int64_t t = 0;
+          for (; t + 3 <= count; t += 3) group.template operator()<3>(t);
+          for (; t < count; ++t) group.template operator()<1>(t);
+        }
       }
-      for (int64_t t = 0; t < count; ++t) {
-        for (int64_t step = 1; step < s.batch; step *= 2)
-          for (int64_t n = 0; n + step < s.batch; n += 2 * step) sums[size_t(n * count + t)] += sums[size_t((n + step) * count + t)];
-        const int64_t k2 = t % s.kernel[2], k1 = t / s.kernel[2] % s.kernel[1], k0 = t / s.kernel[2] / s.kernel[1];
-        gw.data[c * gw.stride[0] + k0 * gw.stride[2] + k1 * gw.stride[3] + k2 * gw.stride[4]] = narrow<T>(sums[size_t(t)]);
-      }
+      for (int64_t c = 0; c < group_size; ++c)
+        for (int64_t t = 0; t < count; ++t) {
+          Real* sums = all_sums.data() + c * s.batch * count + t;
+          for (int64_t step = 1; step < s.batch; step *= 2)
+            for (int64_t n = 0; n + step < s.batch; n += 2 * step)
+              sums[n * count] += sums[(n + step) * count];
+          const int64_t k2 = t % s.kernel[2], k1 = t / s.kernel[2] % s.kernel[1],
+                        k0 = t / s.kernel[2] / s.kernel[1];
+          gw.data[(c0 + c) * gw.stride[0] + k0 * gw.stride[2] + k1 * gw.stride[3] +
+                  k2 * gw.stride[4]] = narrow<T>(sums[0]);
+        }
     }
   });
   return true;
 }
 
-#define FB_DEPTHWISE(T, Real)                                                                                         \
-  template bool depthwise_forward<T, Real>(const ConvShape&, View5<const Real>, View5<const Real>, const T*, View5<T>); \
-  template bool depthwise_backward_input<T, Real>(const ConvShape&, View5<const Real>, View5<const Real>, const T*,   \
-                                                  View5<T>);                                                          \
-  template bool depthwise_backward_weight<T, Real>(const ConvShape&, View5<const Real>, View5<const Real>, View5<T>);
+#define FB_DEPTHWISE(T, Real)                                                                      \
+  template bool depthwise_forward<T, Real>(const ConvShape&, View5<const Real>, View5<const Real>, \
+                                           const T*, View5<T>);                                    \
+  template bool depthwise_backward_input<T, Real>(const ConvShape&, View5<const Real>,             \
+                                                  View5<const Real>, const T*, View5<T>);          \
+  template bool depthwise_backward_weight<T, Real>(const ConvShape&, View5<const Real>,            \
+                                                   View5<const Real>, View5<T>);
 FB_DEPTHWISE(float, float)
 FB_DEPTHWISE(double, double)
 FB_DEPTHWISE(half, float)

@@ -11,12 +11,14 @@
 
 namespace fb::product {
 
-// Where results go. `store` receives finished sums (rows × cols elements, rows `panel` reals apart).
-// Where `direct` is set, element (i, j) is just direct[i * i_stride + column(j)] with consecutive
-// columns adjacent, but for a jump after every `run` columns; whole tiles are then written in place.
+// Where results go. `store` receives finished sums (rows × cols elements, rows `panel` reals
+// apart). Where `direct` is set, element (i, j) is just direct[i * i_stride + column(j)] with
+// consecutive columns adjacent, but for a jump after every `run` columns; whole tiles are then
+// written in place.
 template <class Real>
 struct Output {
-  void (*store)(const void* target, const Real* tile, int64_t i0, int rows, int64_t j0, int cols) = nullptr;
+  void (*store)(const void* target, const Real* tile, int64_t i0, int rows, int64_t j0,
+                int cols) = nullptr;
   const void* target = nullptr;
   Real* direct = nullptr;
   int64_t i_stride = 0, run = INT64_MAX, run_stride = 0;
@@ -62,16 +64,21 @@ class Engine {
   void run() {
     const int64_t m = p_.m, n = p_.n, k = p_.k;
     const int64_t work = m * n * k * unit * unit;
-    const bool small = (m + n) * k * unit * int64_t(sizeof(Real)) <= 160 * 1024 && m * n <= 128 * 128;
-    const bool can_a = p_.a.direct && unit == 1, can_b = p_.b.direct && p_.b.i_stride == 1 && unit == 1;
+    const bool small =
+        (m + n) * k * unit * int64_t(sizeof(Real)) <= 160 * 1024 && m * n <= 128 * 128;
+    const bool can_a = p_.a.direct && unit == 1,
+               can_b = p_.b.direct && p_.b.i_stride == 1 && unit == 1;
     if (small) {
       direct_a_ = can_a;
       // Rows of B far apart share the cache's sets: worth reading in place a few times only.
-      direct_b_ = can_b && (a_panels_ <= 3 || p_.b.k_stride * k * int64_t(sizeof(Real)) <= 16 * 1024);
-      if (work <= 1 << 19 || usable_threads() == 1) return task(0, a_panels_, 0, b_panels_, 0, blocks_, nullptr);
+      direct_b_ =
+          can_b && (a_panels_ <= 3 || p_.b.k_stride * k * int64_t(sizeof(Real)) <= 16 * 1024);
+      if (work <= 1 << 19 || usable_threads() == 1)
+        return task(0, a_panels_, 0, b_panels_, 0, blocks_, nullptr);
     } else {
       direct_a_ = can_a && b_panels_ <= 2;
-      direct_b_ = can_b && ((a_panels_ == 1 && (p_.b.k_stride <= 256 || k <= 32)) || (a_panels_ <= 3 && p_.b.k_stride <= 32));
+      direct_b_ = can_b && ((a_panels_ == 1 && (p_.b.k_stride <= 256 || k <= 32)) ||
+                            (a_panels_ <= 3 && p_.b.k_stride <= 32));
     }
     const int threads = usable_threads();
     // Enough tasks for an even share, each of at least some tens of microseconds.
@@ -142,24 +149,29 @@ class Engine {
     p_.b.pack(p_.b.source, j0, j1 - j0, q * block, block_size(q), columns, to);
   }
 
-  // The sums of tiles [a0, a1) × [b0, b1) over blocks [q0, q1). Where `chunk` is null the blocks are all
-  // there are and results go to the output; else sums go to chunk, tile by tile.
-  void task(int64_t a0, int64_t a1, int64_t b0, int64_t b1, int64_t q0, int64_t q1, Real* chunk) const {
+  // The sums of tiles [a0, a1) × [b0, b1) over blocks [q0, q1). Where `chunk` is null the blocks
+  // are all there are and results go to the output; else sums go to chunk, tile by tile.
+  void task(int64_t a0, int64_t a1, int64_t b0, int64_t b1, int64_t q0, int64_t q1,
+            Real* chunk) const {
     const int64_t count = q1 - q0, depth = std::min(p_.k, q1 * block) - q0 * block;
     const int64_t longest = std::min(block, depth);
-    const bool ragged = b1 * columns > p_.n && !whole(p_.n - (b1 - 1) * columns), pack_own_a = !shared_a_ && !direct_a_;
+    const bool ragged = b1 * columns > p_.n && !whole(p_.n - (b1 - 1) * columns),
+               pack_own_a = !shared_a_ && !direct_a_;
     const bool pack_own_b = !shared_b_ && (!direct_b_ || ragged);
     const int64_t packed_b0 = direct_b_ ? b1 - 1 : b0;
-    // Bands of rows take all their k blocks in turn, so that pending sums stay in the cache; packed columns
-    // are then kept for all blocks, unless that is too much.
-    const bool keep_b = pack_own_b && (b1 - packed_b0) * panel * depth * int64_t(sizeof(Real)) <= max_kept_bytes;
+    // Bands of rows take all their k blocks in turn, so that pending sums stay in the cache; packed
+    // columns are then kept for all blocks, unless that is too much.
+    const bool keep_b =
+        pack_own_b && (b1 - packed_b0) * panel * depth * int64_t(sizeof(Real)) <= max_kept_bytes;
     const int64_t band = !pack_own_b || keep_b ? std::min<int64_t>(resident_a, a1 - a0) : a1 - a0;
     const int64_t tiles = band * (b1 - b0), level_size = tiles * tile_size;
     const int64_t levels = std::bit_width(uint64_t(count - 1));
     Real* sums = levels ? scratch<Real>(Slot::sums, levels * level_size) : nullptr;
-    Real* own_a = pack_own_a ? scratch<Real>(Slot::a, band * Tiles::rows * longest * unit) : nullptr;
+    Real* own_a =
+        pack_own_a ? scratch<Real>(Slot::a, band * Tiles::rows * longest * unit) : nullptr;
     Real* own_b =
-        pack_own_b ? scratch<Real>(Slot::b, (b1 - packed_b0) * (keep_b ? depth : longest) * panel) : nullptr;
+        pack_own_b ? scratch<Real>(Slot::b, (b1 - packed_b0) * (keep_b ? depth : longest) * panel)
+                   : nullptr;
     for (int64_t band0 = a0; band0 < a1; band0 += band) {
       const int64_t band1 = std::min(a1, band0 + band);
       for (int64_t q = q0; q < q1; ++q) {
@@ -167,7 +179,8 @@ class Engine {
         Real* here_b = own_b + (keep_b ? (k0 - q0 * block) * (b1 - packed_b0) * panel : 0);
         if (pack_own_a) pack_a(band0, band1, q, own_a);
         if (pack_own_b && (!keep_b || band0 == a0)) pack_b(packed_b0, b1, q, here_b);
-        // The tree: after block i, as many pending sums are folded as i has trailing ones; at the end, all.
+        // The tree: after block i, as many pending sums are folded as i has trailing ones; at the
+        // end, all.
         const int64_t i = q - q0;
         const bool last = q + 1 == q1;
         const int pending = std::popcount(uint64_t(i));
@@ -175,10 +188,13 @@ class Engine {
         for (int64_t s0 = band0; s0 < band1; s0 += resident_a) {
           const int64_t s1 = std::min(band1, s0 + resident_a);
           for (int64_t jp = b0; jp < b1; ++jp) {
-            const Real* b = shared_b_ ? shared_b_ + (shared_rows_ * k0 + (jp - shared_first_) * columns * kn) * unit
-                                      : here_b + (jp - packed_b0) * kn * panel;
-            column_of_tiles(jp, s0, s1, q, b, own_a, band0, sums, level_size, (jp - b0) * band - band0, pending, merges,
-                            last, chunk ? chunk + ((jp - b0) * (a1 - a0) - a0) * tile_size : nullptr);
+            const Real* b =
+                shared_b_
+                    ? shared_b_ + (shared_rows_ * k0 + (jp - shared_first_) * columns * kn) * unit
+                    : here_b + (jp - packed_b0) * kn * panel;
+            column_of_tiles(jp, s0, s1, q, b, own_a, band0, sums, level_size,
+                            (jp - b0) * band - band0, pending, merges, last,
+                            chunk ? chunk + ((jp - b0) * (a1 - a0) - a0) * tile_size : nullptr);
           }
         }
       }
@@ -187,9 +203,9 @@ class Engine {
 
   // Tiles [s0, s1) of one panel of B for block q. Pending sums of tile ip lie at sums, tile number
   // first_tile + ip of each level; finished ones go to chunk (if not null) or to the output.
-  void column_of_tiles(int64_t jp, int64_t s0, int64_t s1, int64_t q, const Real* b, const Real* own_a, int64_t own_first,
-                       Real* sums, int64_t level_size, int64_t first_tile, int pending, int merges, bool last,
-                       Real* chunk) const {
+  void column_of_tiles(int64_t jp, int64_t s0, int64_t s1, int64_t q, const Real* b,
+                       const Real* own_a, int64_t own_first, Real* sums, int64_t level_size,
+                       int64_t first_tile, int pending, int merges, bool last, Real* chunk) const {
     const int64_t j0 = jp * columns, kn = block_size(q), k0 = q * block;
     const int cols = int(std::min<int64_t>(columns, p_.n - j0));
     const bool packed = !direct_a_;
@@ -214,8 +230,9 @@ class Engine {
       const int64_t r0 = first_row(ip), tile = (first_tile + ip) * tile_size;
       const int rows = panel_rows(ip);
       if (packed) {
-        call.a = shared_a_ ? shared_a_ + (shared_rows_ * k0 + (r0 - first_row(shared_first_)) * kn) * unit
-                           : own_a + (r0 - first_row(own_first)) * kn * unit;
+        call.a = shared_a_
+                     ? shared_a_ + (shared_rows_ * k0 + (r0 - first_row(shared_first_)) * kn) * unit
+                     : own_a + (r0 - first_row(own_first)) * kn * unit;
       } else {
         call.a = p_.a.direct + r0 * p_.a.i_stride + k0 * p_.a.k_stride;
         call.a_row = p_.a.i_stride;
@@ -238,18 +255,21 @@ class Engine {
     }
   }
 
-  // Few sums over many blocks: chunks of 2^j blocks, each a whole subtree, are computed apart and then
-  // folded as the tree prescribes.
+  // Few sums over many blocks: chunks of 2^j blocks, each a whole subtree, are computed apart and
+  // then folded as the tree prescribes.
   void by_chunks(int64_t wanted) {
     const int64_t tiles = a_panels_ * b_panels_, size = tiles * tile_size;
     int64_t length = 1;
-    while (length < blocks_ && (blocks_ / length > 2 * wanted || blocks_ / length * size > max_chunk_reals)) length *= 2;
+    while (length < blocks_ &&
+           (blocks_ / length > 2 * wanted || blocks_ / length * size > max_chunk_reals))
+      length *= 2;
     const int64_t count = (blocks_ + length - 1) / length;
     if (count == 1) return task(0, a_panels_, 0, b_panels_, 0, blocks_, nullptr);
     Real* chunks = scratch<Real>(Slot::chunks, count * size);
     parallel_for(0, count, 1, [&](int64_t lo, int64_t hi) {
       for (int64_t c = lo; c < hi; ++c)
-        task(0, a_panels_, 0, b_panels_, c * length, std::min(blocks_, (c + 1) * length), chunks + c * size);
+        task(0, a_panels_, 0, b_panels_, c * length, std::min(blocks_, (c + 1) * length),
+             chunks + c * size);
     });
     parallel_for(0, tiles, 64, [&](int64_t lo, int64_t hi) {
       for (int64_t t = lo; t < hi; ++t) {
@@ -263,7 +283,8 @@ class Engine {
           }
         }
         const int cols = int(std::min<int64_t>(columns, p_.n - jp * columns));
-        p_.out.store(p_.out.target, chunks + t * tile_size, first_row(ip), panel_rows(ip), jp * columns, cols);
+        p_.out.store(p_.out.target, chunks + t * tile_size, first_row(ip), panel_rows(ip),
+                     jp * columns, cols);
       }
     });
     trim_scratch();
@@ -273,7 +294,8 @@ class Engine {
   // shared left operand that meets it a third.
   static constexpr int64_t panel_bytes_a = Tiles::rows * unit * block * sizeof(Real);
   static constexpr int64_t panel_bytes_b = panel * block * sizeof(Real);
-  static constexpr int64_t cached_a = 192 * 1024 / panel_bytes_a, cached_b = 256 * 1024 / panel_bytes_b;
+  static constexpr int64_t cached_a = 192 * 1024 / panel_bytes_a,
+                           cached_b = 256 * 1024 / panel_bytes_b;
   static constexpr int64_t resident_a = 192 * 1024 / panel_bytes_a;
   static constexpr int64_t max_kept_bytes = int64_t(2) << 20;
   static constexpr int64_t max_shared_bytes = int64_t(16) << 20;

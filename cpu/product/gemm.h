@@ -22,12 +22,12 @@ struct ChainType<bfloat16> {
 
 // c[b, i, j] = beta * add[b, i, j] + alpha * sum over k of a[b, i, k] * b[b, k, j]
 //
-// All strides are in elements and may be zero or negative. `add` may be null (then beta is not used),
-// may be c itself, and may broadcast (a bias row has add_row = 0). With beta 0 it is not read.
-// c must not overlap a or b. Half types compute in float and round once.
+// All strides are in elements and may be zero or negative. `add` may be null (then beta is not
+// used), may be c itself, and may broadcast (a bias row has add_row = 0). With beta 0 it is not
+// read. c must not overlap a or b. Half types compute in float and round once.
 //
-// Each sum is chains of fused multiply-adds over block_length products, folded by a balanced tree; the
-// bits depend on the values of row i and column j alone. With k = 0 the sum is zero.
+// Each sum is chains of fused multiply-adds over block_length products, folded by a balanced tree;
+// the bits depend on the values of row i and column j alone. With k = 0 the sum is zero.
 template <class T>
 struct Gemm {
   using Scale = typename ChainType<T>::type;
@@ -44,7 +44,8 @@ struct Gemm {
   Scale alpha = Scale(1), beta = Scale(1);
   bool conj_a = false, conj_b = false;
   // Where not null, element offsets for each batch index, instead of the *_batch strides.
-  const int64_t *a_offsets = nullptr, *b_offsets = nullptr, *c_offsets = nullptr, *add_offsets = nullptr;
+  const int64_t *a_offsets = nullptr, *b_offsets = nullptr, *c_offsets = nullptr,
+                *add_offsets = nullptr;
 };
 
 // float, double, half, bfloat16, cfloat, cdouble and all integer types (which wrap around).

@@ -34,8 +34,8 @@ void gemm(const Gemm<T>& given) {
   if (g.k < 0) g.k = 0;
   const bool tables = g.a_offsets || g.b_offsets || g.c_offsets || g.add_offsets;
   // A batch of left operands against one right operand is one taller product where rows go on.
-  if (g.batch > 1 && !tables && g.b_batch == 0 && g.a_batch == g.m * g.a_row && g.c_batch == g.m * g.c_row &&
-      (!g.add || g.add_batch == g.m * g.add_row)) {
+  if (g.batch > 1 && !tables && g.b_batch == 0 && g.a_batch == g.m * g.a_row &&
+      g.c_batch == g.m * g.c_row && (!g.add || g.add_batch == g.m * g.add_row)) {
     g.m *= g.batch;
     g.batch = 1;
   }

@@ -6,8 +6,10 @@ namespace fb::product {
 template <class R>
 void multiply_one(const Gemm<Complex<R>>& g, const Item<Complex<R>>& x) {
   using C = Complex<R>;
-  Strided<C> a{x.a, g.a_row, g.a_col, nullptr, g.conj_a}, b{x.b, g.b_col, g.b_row, nullptr, g.conj_b};
-  ComplexStore<R> store{x.c, g.c_row, g.c_col, g.beta == C(0) ? nullptr : x.add, g.add_row, g.add_col, g.alpha, g.beta};
+  Strided<C> a{x.a, g.a_row, g.a_col, nullptr, g.conj_a},
+      b{x.b, g.b_col, g.b_row, nullptr, g.conj_b};
+  ComplexStore<R> store{x.c,       g.c_row,   g.c_col, g.beta == C(0) ? nullptr : x.add,
+                        g.add_row, g.add_col, g.alpha, g.beta};
   Problem<R> p;
   p.m = g.m;
   p.n = g.n;

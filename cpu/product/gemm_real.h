@@ -6,8 +6,8 @@
 
 namespace fb::product {
 
-// Cycles per k step of an m × n product by register tiles: two fused multiply-adds a cycle, each with a
-// latency of four cycles, so tiles of less than four rows wait.
+// Cycles per k step of an m × n product by register tiles: two fused multiply-adds a cycle, each
+// with a latency of four cycles, so tiles of less than four rows wait.
 inline double tile_cost(int64_t m, int64_t n) {
   const int64_t panels = (m + 5) / 6;
   const double rows = double(m) / double(panels);
@@ -28,13 +28,14 @@ void multiply_one(const Gemm<T>& g, const Item<T>& x) {
   using Real = typename ChainType<T>::type;
   int64_t m = g.m, n = g.n;
   Strided<T> a{x.a, g.a_row, g.a_col}, b{x.b, g.b_col, g.b_row};
-  MatrixStore<T, Real> store{x.c, g.c_row, g.c_col, g.beta == Real(0) ? nullptr : x.add,
+  MatrixStore<T, Real> store{x.c,       g.c_row,   g.c_col, g.beta == Real(0) ? nullptr : x.add,
                              g.add_row, g.add_col, g.alpha, g.beta};
   // Columns are the lanes: the transposed product is taken where its tiles fit better. The product
   // of two reals commutes, so the bits are the same.
   const double as_is = tile_cost(m, n), turned = tile_cost(n, m);
-  const bool turn = m != 1 && n == 1 ? true
-                    : g.c_col != 1 && g.c_row == 1 ? turned < as_is * 1.3 : turned * 1.3 < as_is;
+  const bool turn = m != 1 && n == 1               ? true
+                    : g.c_col != 1 && g.c_row == 1 ? turned < as_is * 1.3
+                                                   : turned * 1.3 < as_is;
   if (turn) {
     std::swap(m, n);
     std::swap(a, b);
@@ -55,7 +56,8 @@ void multiply_one(const Gemm<T>& g, const Item<T>& x) {
       p.out.i_stride = store.i_stride;
     }
   }
-  if (m == 1 && matvec<T, Real>(b.p, b.i_stride, b.k_stride, n, p.k, a.p, a.k_stride, p.out)) return;
+  if (m == 1 && matvec<T, Real>(b.p, b.i_stride, b.k_stride, n, p.k, a.p, a.k_stride, p.out))
+    return;
   multiply(p);
 }
 

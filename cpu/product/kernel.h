@@ -4,15 +4,16 @@
 
 namespace fb::product {
 
-// A chain has at most this many products; longer sums are blocks folded by a balanced tree. The value
-// is part of the result's definition: changing it changes bits.
+// A chain has at most this many products; longer sums are blocks folded by a balanced tree. The
+// value is part of the result's definition: changing it changes bits.
 template <class Real>
 inline constexpr int64_t block_length = 256;
 template <>
 inline constexpr int64_t block_length<float> = 512;
 
-// One block of one tile. A(r, k) = a[r * a_row + k * a_step]; b walks by b_step. `merge` are the tree's
-// pending sums (tiles of the same shape, rows 2 vectors apart), folded from the youngest to the oldest.
+// One block of one tile. A(r, k) = a[r * a_row + k * a_step]; b walks by b_step. `merge` are the
+// tree's pending sums (tiles of the same shape, rows 2 vectors apart), folded from the youngest to
+// the oldest.
 template <class Real>
 struct TileCall {
   int64_t k;
@@ -34,7 +35,8 @@ void real_tile(const TileCall<Real>& c) {
   using V = Vec<Real>;
   constexpr int W = V::width;
   typename V::type acc[rows][NV];
-  FB_UNROLL for (int r = 0; r < rows; ++r) FB_UNROLL for (int v = 0; v < NV; ++v) acc[r][v] = V::zero();
+  FB_UNROLL for (int r = 0; r < rows; ++r) FB_UNROLL for (int v = 0; v < NV; ++v) acc[r][v] =
+      V::zero();
   // What is read and written after the chain is fetched meanwhile.
   FB_UNROLL for (int r = 0; r < rows; ++r) {
     __builtin_prefetch(c.out + r * c.out_row, 1);
@@ -54,8 +56,8 @@ void real_tile(const TileCall<Real>& c) {
   }
   for (int i = 0; i < c.merges; ++i) {
     const Real* t = c.merge[i];
-    FB_UNROLL for (int r = 0; r < rows; ++r) FB_UNROLL for (int v = 0; v < NV; ++v)
-        acc[r][v] = V::load(t + (r * 2 + v) * W) + acc[r][v];
+    FB_UNROLL for (int r = 0; r < rows; ++r) FB_UNROLL for (int v = 0; v < NV; ++v) acc[r][v] =
+        V::load(t + (r * 2 + v) * W) + acc[r][v];
   }
   Real* out = c.out;
   FB_UNROLL for (int r = 0; r < rows; ++r) FB_UNROLL for (int v = 0; v < NV; ++v)
@@ -63,7 +65,8 @@ void real_tile(const TileCall<Real>& c) {
 }
 
 // Complex types: A is [k][rows][re, im]; B and the sums are one vector of real parts, then one of
-// imaginary parts. Each product is re += ar br, re -= ai bi, im += ar bi, im += ai br, in that order.
+// imaginary parts. Each product is re += ar br, re -= ai bi, im += ar bi, im += ai br, in that
+// order.
 template <class Real, int rows>
 void complex_tile(const TileCall<Real>& c) {
   using V = Vec<Real>;
@@ -98,8 +101,8 @@ void complex_tile(const TileCall<Real>& c) {
 }
 #undef FB_UNROLL
 
-// What the engine knows of a kernel set. `unit` is the number of reals in an element; a panel of B and
-// a row of a tile are `panel` reals wide and hold `columns` elements.
+// What the engine knows of a kernel set. `unit` is the number of reals in an element; a panel of B
+// and a row of a tile are `panel` reals wide and hold `columns` elements.
 template <class R>
 struct RealTiles {
   using Real = R;

@@ -17,9 +17,9 @@ void fold_block(Real* levels, int64_t size, int64_t index, bool last, Real* sums
   if (!last) std::memcpy(levels + (pending - merges) * size, sums, size_t(size) * sizeof(Real));
 }
 
-// Rows contiguous in k: a group of rows is read W × W elements at a time and transposed, so that the
-// outputs are the lanes. Whole cache lines of a row are read together: rows a power of two apart share
-// the cache's sets, and a line left half read might be gone.
+// Rows contiguous in k: a group of rows is read W × W elements at a time and transposed, so that
+// the outputs are the lanes. Whole cache lines of a row are read together: rows a power of two
+// apart share the cache's sets, and a line left half read might be gone.
 template <int rows, class S, class Real>
 void rows_along_k(const S* m, int64_t j_stride, int64_t j0, int64_t j1, int64_t k, const Real* x,
                   const Output<Real>& out) {
@@ -106,7 +106,8 @@ void strips_along_j(const S* m, int64_t k_stride, int64_t j0, int64_t j1, int64_
         V::store(sums + j, acc);
       }
       for (; j < n; ++j)
-        for (int r = 0; r < count; ++r) sums[j] = fma1(x[i + r], widen(p[r * k_stride + j]), sums[j]);
+        for (int r = 0; r < count; ++r)
+          sums[j] = fma1(x[i + r], widen(p[r * k_stride + j]), sums[j]);
     };
     int64_t i = q * block;
     for (; i + 8 <= end; i += 8) rows.template operator()<8>(i);
@@ -120,43 +121,46 @@ void strips_along_j(const S* m, int64_t k_stride, int64_t j0, int64_t j1, int64_
 
 // Few outputs: the lanes are k blocks.
 template <class S, class Real>
-void blocks_as_lanes(const S* m, int64_t j_stride, int64_t n, int64_t k, const Real* x, const Output<Real>& out) {
+void blocks_as_lanes(const S* m, int64_t j_stride, int64_t n, int64_t k, const Real* x,
+                     const Output<Real>& out) {
   using V = Vec<Real>;
   constexpr int W = V::width, groups = 4;
   constexpr int64_t block = block_length<Real>, lanes = groups * W;
   const int64_t full = k / block, blocks = (k + block - 1) / block;
   Real* sums = scratch<Real>(Slot::sums, n * blocks + lanes);
   const int64_t sets = (full + lanes - 1) / lanes;
-  parallel_for(0, n * sets, std::max<int64_t>(1, elements_per_task / (lanes * block)), [&](int64_t lo, int64_t hi) {
-    for (int64_t t = lo; t < hi; ++t) {
-      const int64_t j = t / sets, q0 = t % sets * lanes;
-      const S* row = m + j * j_stride;
-      for (int g = 0; g < groups && q0 + g * W < full; g += 2) {
-        typename V::type acc[2] = {V::zero(), V::zero()};
-        const int64_t last = full - 1;
-        for (int64_t i = 0; i < block; i += W) {
+  parallel_for(0, n * sets, std::max<int64_t>(1, elements_per_task / (lanes * block)),
+               [&](int64_t lo, int64_t hi) {
+                 for (int64_t t = lo; t < hi; ++t) {
+                   const int64_t j = t / sets, q0 = t % sets * lanes;
+                   const S* row = m + j * j_stride;
+                   for (int g = 0; g < groups && q0 + g * W < full; g += 2) {
+                     typename V::type acc[2] = {V::zero(), V::zero()};
+                     const int64_t last = full - 1;
+                     for (int64_t i = 0; i < block; i += W) {
 #pragma GCC unroll 2
-          for (int h = 0; h < 2; ++h) {
-            typename V::type v[W], w[W];
+                       for (int h = 0; h < 2; ++h) {
+                         typename V::type v[W], w[W];
 #pragma GCC unroll 8
-            for (int r = 0; r < W; ++r) {
-              const int64_t at = std::min(last, q0 + (g + h) * W + r) * block + i;
-              v[r] = load_wide(row + at);
-              w[r] = V::load(x + at);
-            }
-            V::transpose(v);
-            V::transpose(w);
+                         for (int r = 0; r < W; ++r) {
+                           const int64_t at = std::min(last, q0 + (g + h) * W + r) * block + i;
+                           v[r] = load_wide(row + at);
+                           w[r] = V::load(x + at);
+                         }
+                         V::transpose(v);
+                         V::transpose(w);
 #pragma GCC unroll 8
-            for (int r = 0; r < W; ++r) acc[h] = V::fma(w[r], v[r], acc[h]);
-          }
-        }
-        alignas(64) Real got[2 * W];
-        V::store(got, acc[0]);
-        V::store(got + W, acc[1]);
-        for (int r = 0; r < 2 * W && q0 + g * W + r < full; ++r) sums[j * blocks + q0 + g * W + r] = got[r];
-      }
-    }
-  });
+                         for (int r = 0; r < W; ++r) acc[h] = V::fma(w[r], v[r], acc[h]);
+                       }
+                     }
+                     alignas(64) Real got[2 * W];
+                     V::store(got, acc[0]);
+                     V::store(got + W, acc[1]);
+                     for (int r = 0; r < 2 * W && q0 + g * W + r < full; ++r)
+                       sums[j * blocks + q0 + g * W + r] = got[r];
+                   }
+                 }
+               });
   for (int64_t j = 0; j < n; ++j) {
     Real* s = sums + j * blocks;
     if (full < blocks) {
@@ -173,8 +177,8 @@ void blocks_as_lanes(const S* m, int64_t j_stride, int64_t n, int64_t k, const R
 }  // namespace
 
 template <class S, class Real>
-bool matvec(const S* m, int64_t j_stride, int64_t k_stride, int64_t n, int64_t k, const S* x, int64_t x_stride,
-            const Output<Real>& out) {
+bool matvec(const S* m, int64_t j_stride, int64_t k_stride, int64_t n, int64_t k, const S* x,
+            int64_t x_stride, const Output<Real>& out) {
   if (k <= 0 || n <= 0) return false;
   const bool along_k = k_stride == 1, along_j = j_stride == 1 && !(along_k && n < 16);
   if (!along_j && !along_k) return false;
@@ -192,15 +196,16 @@ bool matvec(const S* m, int64_t j_stride, int64_t k_stride, int64_t n, int64_t k
   }
   const bool split = n * k >= 2 * elements_per_task;
   if (along_j) {
-    // Strips as wide as the first-level cache allows: long runs of each row are read at the speed of
-    // memory. Threads need a few each.
+    // Strips as wide as the first-level cache allows: long runs of each row are read at the speed
+    // of memory. Threads need a few each.
     const int64_t wide = 16384 / sizeof(Real);
     const int threads = in_parallel_region() ? 1 : get_num_threads();
     const int64_t wanted = split && threads > 1 ? std::min<int64_t>(2 * threads, n / 512) : 1;
     const int64_t pieces = std::max<int64_t>((n + wide - 1) / wide, wanted);
     const int64_t strip = ((n + pieces - 1) / std::max<int64_t>(1, pieces) + 15) / 16 * 16;
     parallel_for(0, n, strip, [&](int64_t lo, int64_t hi) {
-      for (int64_t j = lo; j < hi; j += strip) strips_along_j(m, k_stride, j, std::min(hi, j + strip), k, xs, out);
+      for (int64_t j = lo; j < hi; j += strip)
+        strips_along_j(m, k_stride, j, std::min(hi, j + strip), k, xs, out);
     });
   } else if (n < 8 && k >= 4 * block_length<Real>) {
     blocks_as_lanes(m, j_stride, n, k, xs, out);
@@ -217,7 +222,7 @@ bool matvec(const S* m, int64_t j_stride, int64_t k_stride, int64_t n, int64_t k
   return true;
 }
 
-#define FB_MATVEC(S, Real)                                                                            \
+#define FB_MATVEC(S, Real)                                                                       \
   template bool matvec<S, Real>(const S*, int64_t, int64_t, int64_t, int64_t, const S*, int64_t, \
                                 const Output<Real>&);
 FB_MATVEC(float, float)

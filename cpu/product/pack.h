@@ -7,12 +7,12 @@
 
 namespace fb::product {
 
-// One operand, seen as free index i × summed index k. `pack` fills ceil(rows / width) panels for rows
-// [i0, i0 + rows) and k in [k0, k0 + kn), each kn * width elements; missing rows are zeros.
+// One operand, seen as free index i × summed index k. `pack` fills ceil(rows / width) panels for
+// rows [i0, i0 + rows) and k in [k0, k0 + kn), each kn * width elements; missing rows are zeros.
 template <class Real>
 struct Operand {
-  using Pack = void (*)(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t kn, int width,
-                        Real* to);
+  using Pack = void (*)(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t kn,
+                        int width, Real* to);
   Pack pack = nullptr;
   const void* source = nullptr;
   // Where the elements lie as Reals with two strides, kernels may read them in place.
@@ -42,13 +42,15 @@ void pack_k_contiguous(const S* p, int64_t i_stride, int64_t rows, int64_t kn, R
   int64_t k = 0;
   for (; k + W <= kn; k += W) {
     if (k * sizeof(S) % 64 == 0)
-      for (int r = 0; r < std::min<int64_t>(rows, width); ++r) __builtin_prefetch(p + r * i_stride + k + 256 / sizeof(S));
+      for (int r = 0; r < std::min<int64_t>(rows, width); ++r)
+        __builtin_prefetch(p + r * i_stride + k + 256 / sizeof(S));
     auto group = [&]<int first>() {
       constexpr int lanes = std::min(W, width - first);
       typename V::type v[W];
       if (rows >= first + lanes) {
 #pragma GCC unroll 8
-        for (int r = 0; r < W; ++r) v[r] = r < lanes ? load_wide(p + (first + r) * i_stride + k) : V::zero();
+        for (int r = 0; r < W; ++r)
+          v[r] = r < lanes ? load_wide(p + (first + r) * i_stride + k) : V::zero();
       } else {
 #pragma GCC unroll 8
         for (int r = 0; r < W; ++r)
@@ -71,7 +73,8 @@ void pack_k_contiguous(const S* p, int64_t i_stride, int64_t rows, int64_t kn, R
     if constexpr (width > W) group.template operator()<W>();
   }
   for (; k < kn; ++k)
-    for (int r = 0; r < width; ++r) to[k * width + r] = r < rows ? widen(p[r * i_stride + k]) : Real(0);
+    for (int r = 0; r < width; ++r)
+      to[k * width + r] = r < rows ? widen(p[r * i_stride + k]) : Real(0);
 }
 
 // Panels whose free index is contiguous: rows of k are copied.
@@ -84,7 +87,8 @@ void pack_i_contiguous(const S* p, int64_t k_stride, int64_t rows, int64_t kn, R
     const S* q = p + k * k_stride;
     Real* d = to + k * width;
     for (int64_t f = 0; f < full; ++f, q += width, d += kn * width) {
-      __builtin_prefetch(q + 8 * k_stride);  // rows may be pages apart, where the hardware sees no stream
+      __builtin_prefetch(
+          q + 8 * k_stride);  // rows may be pages apart, where the hardware sees no stream
       if constexpr (width % W == 0) {
 #pragma GCC unroll 4
         for (int r = 0; r < width; r += W) V::store(d + r, load_wide(q + r));
@@ -110,7 +114,8 @@ template <int width, class S, class Real>
 void pack_any(const Strided<S>& s, int64_t i0, int64_t rows, int64_t k0, int64_t kn, Real* to) {
   const S* p = s.p + i0 * s.i_stride;
   if (s.k_table) {
-    // Runs of consecutive offsets (the pixels of one image, the taps of one kernel) go the fast way.
+    // Runs of consecutive offsets (the pixels of one image, the taps of one kernel) go the fast
+    // way.
     for (int64_t k = 0; k < kn;) {
       const int64_t* t = s.k_table + k0 + k;
       int64_t run = 1;
@@ -146,24 +151,32 @@ void pack_any(const Strided<S>& s, int64_t i0, int64_t rows, int64_t k0, int64_t
 }
 
 template <class S, class Real>
-void pack_strided(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t kn, int width, Real* to) {
+void pack_strided(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t kn, int width,
+                  Real* to) {
   const Strided<S>& s = *static_cast<const Strided<S>*>(source);
   switch (width) {
-    case 1: return pack_any<1>(s, i0, rows, k0, kn, to);
-    case 2: return pack_any<2>(s, i0, rows, k0, kn, to);
-    case 3: return pack_any<3>(s, i0, rows, k0, kn, to);
-    case 4: return pack_any<4>(s, i0, rows, k0, kn, to);
-    case 5: return pack_any<5>(s, i0, rows, k0, kn, to);
-    case 6: return pack_any<6>(s, i0, rows, k0, kn, to);
-    default: return pack_any<2 * Vec<Real>::width>(s, i0, rows, k0, kn, to);
+    case 1:
+      return pack_any<1>(s, i0, rows, k0, kn, to);
+    case 2:
+      return pack_any<2>(s, i0, rows, k0, kn, to);
+    case 3:
+      return pack_any<3>(s, i0, rows, k0, kn, to);
+    case 4:
+      return pack_any<4>(s, i0, rows, k0, kn, to);
+    case 5:
+      return pack_any<5>(s, i0, rows, k0, kn, to);
+    case 6:
+      return pack_any<6>(s, i0, rows, k0, kn, to);
+    default:
+      return pack_any<2 * Vec<Real>::width>(s, i0, rows, k0, kn, to);
   }
 }
 
-// Complex panels: the left operand keeps pairs [k][rows][re, im]; the right one is split into planes
-// [k][re..., im...].
+// Complex panels: the left operand keeps pairs [k][rows][re, im]; the right one is split into
+// planes [k][re..., im...].
 template <class Real>
-void pack_complex(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t kn, int width, Real* to,
-                  bool planes) {
+void pack_complex(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t kn, int width,
+                  Real* to, bool planes) {
   const Strided<Complex<Real>>& s = *static_cast<const Strided<Complex<Real>>*>(source);
   const Real sign = s.conj ? Real(-1) : Real(1);
   for (int64_t i = 0; i < rows; i += width, to += 2 * kn * width) {
@@ -182,11 +195,13 @@ void pack_complex(const void* source, int64_t i0, int64_t rows, int64_t k0, int6
   }
 }
 template <class Real>
-void pack_complex_left(const void* s, int64_t i0, int64_t rows, int64_t k0, int64_t kn, int width, Real* to) {
+void pack_complex_left(const void* s, int64_t i0, int64_t rows, int64_t k0, int64_t kn, int width,
+                       Real* to) {
   pack_complex<Real>(s, i0, rows, k0, kn, width, to, false);
 }
 template <class Real>
-void pack_complex_right(const void* s, int64_t i0, int64_t rows, int64_t k0, int64_t kn, int width, Real* to) {
+void pack_complex_right(const void* s, int64_t i0, int64_t rows, int64_t k0, int64_t kn, int width,
+                        Real* to) {
   pack_complex<Real>(s, i0, rows, k0, kn, width, to, true);
 }
 

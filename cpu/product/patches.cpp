@@ -17,15 +17,19 @@ struct Lane<float> {
   }
   static int bits(Ints m) { return _mm256_movemask_ps(__m256(m)); }
   // Every second of the 15 elements at p.
-  static __m256 evens(const float* p) { return even_odd(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 7)); }
+  static __m256 evens(const float* p) {
+    return even_odd(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 7));
+  }
   static __m256 masked_evens(const float* p, Ints m) {
     const __m256i lo = _mm256_cvtepu32_epi64(_mm256_castsi256_si128(__m256i(m)));
     const __m256i hi = _mm256_cvtepu32_epi64(_mm256_extracti128_si256(__m256i(m), 1));
-    const __m256 even = _mm256_shuffle_ps(_mm256_maskload_ps(p, lo), _mm256_maskload_ps(p + 8, hi), 0x88);
+    const __m256 even =
+        _mm256_shuffle_ps(_mm256_maskload_ps(p, lo), _mm256_maskload_ps(p + 8, hi), 0x88);
     return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(even), 0xd8));
   }
   static __m256 even_odd(__m256 a, __m256 b) {
-    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0xd8)), 0xd8));
+    return _mm256_castpd_ps(
+        _mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0xd8)), 0xd8));
   }
   static __m256 join(__m256 a, __m256 b) { return _mm256_or_ps(a, b); }
 };
@@ -39,7 +43,8 @@ struct Lane<double> {
   }
   static int bits(Ints m) { return _mm256_movemask_pd(__m256d(m)); }
   static __m256d evens(const double* p) {
-    return _mm256_permute4x64_pd(_mm256_shuffle_pd(_mm256_loadu_pd(p), _mm256_loadu_pd(p + 3), 0xa), 0xd8);
+    return _mm256_permute4x64_pd(_mm256_shuffle_pd(_mm256_loadu_pd(p), _mm256_loadu_pd(p + 3), 0xa),
+                                 0xd8);
   }
   static __m256d masked_evens(const double* p, Ints m) { return gather(p, Ints{0, 2, 4, 6}, m); }
   static __m256d join(__m256d a, __m256d b) { return _mm256_or_pd(a, b); }
@@ -53,9 +58,9 @@ struct PixelVector {
   using L = Lane<Real>;
   using Ints = typename L::Ints;
   Ints position[3], live;
-  Ints offset;       // of lanes from lane 0, for gathers
-  int64_t first;     // offset of lane 0 in the image
-  int64_t lane[W];   // offsets of lanes in the image
+  Ints offset;      // of lanes from lane 0, for gathers
+  int64_t first;    // offset of lane 0 in the image
+  int64_t lane[W];  // offsets of lanes in the image
   int runs;
   Ints run_mask[W];
   bool far = false;   // lanes too far apart for the gather's index
@@ -72,7 +77,8 @@ struct PixelVector {
     for (int l = 0; l < W; ++l) lane[l] = 0;
     const int64_t unit = s.lane_stride();
     for (int l = 0; l < count; ++l) {
-      lane[l] = n * s.batch_stride + d * s.step[0] * s.stride[0] + h * s.step[1] * s.stride[1] + w * unit;
+      lane[l] =
+          n * s.batch_stride + d * s.step[0] * s.stride[0] + h * s.step[1] * s.stride[1] + w * unit;
       if (l == 0 || w == 0) {
         run_mask[runs] = Ints{};
         run_at[runs++] = lane[l] - l * unit;
@@ -117,7 +123,8 @@ struct TapRead {
   const PixelVector<Real>* pixels;
   int64_t shift;
 
-  void set(const PixelVector<Real>& v, const Real* image, int64_t offset, typename L::Ints m, int64_t unit) {
+  void set(const PixelVector<Real>& v, const Real* image, int64_t offset, typename L::Ints m,
+           int64_t unit) {
     pixels = &v;
     shift = offset;
     mask[0] = m;
@@ -150,10 +157,12 @@ struct TapRead {
     if constexpr (kind == whole) return V::load(at[0] + channel);
     if constexpr (kind == whole_evens) return L::evens(at[0] + channel);
     if constexpr (kind == runs1) return L::masked(at[0] + channel, mask[0]);
-    if constexpr (kind == runs2) return L::join(L::masked(at[0] + channel, mask[0]), L::masked(at[1] + channel, mask[1]));
+    if constexpr (kind == runs2)
+      return L::join(L::masked(at[0] + channel, mask[0]), L::masked(at[1] + channel, mask[1]));
     if constexpr (kind == evens1) return L::masked_evens(at[0] + channel, mask[0]);
     if constexpr (kind == evens2)
-      return L::join(L::masked_evens(at[0] + channel, mask[0]), L::masked_evens(at[1] + channel, mask[1]));
+      return L::join(L::masked_evens(at[0] + channel, mask[0]),
+                     L::masked_evens(at[1] + channel, mask[1]));
     if constexpr (kind == spread) return L::gather(at[0] + channel, pixels->offset, mask[0]);
     if constexpr (kind == far) {
       alignas(32) Real x[PixelVector<Real>::W];
@@ -164,7 +173,8 @@ struct TapRead {
     if constexpr (kind == many) {
       typename V::type v = V::zero();
       for (int r = 0; r < pixels->runs; ++r)
-        v = L::join(v, L::masked(at[0] + pixels->run_at[r] + shift + channel, mask[0] & pixels->run_mask[r]));
+        v = L::join(v, L::masked(at[0] + pixels->run_at[r] + shift + channel,
+                                 mask[0] & pixels->run_mask[r]));
       return v;
     }
   }
@@ -172,16 +182,26 @@ struct TapRead {
   template <class F>
   auto with_kind(F&& f) const {
     switch (kind) {
-      case whole: return f.template operator()<whole>();
-      case whole_evens: return f.template operator()<whole_evens>();
-      case runs1: return f.template operator()<runs1>();
-      case runs2: return f.template operator()<runs2>();
-      case evens1: return f.template operator()<evens1>();
-      case evens2: return f.template operator()<evens2>();
-      case many: return f.template operator()<many>();
-      case spread: return f.template operator()<spread>();
-      case far: return f.template operator()<far>();
-      case nothing: break;
+      case whole:
+        return f.template operator()<whole>();
+      case whole_evens:
+        return f.template operator()<whole_evens>();
+      case runs1:
+        return f.template operator()<runs1>();
+      case runs2:
+        return f.template operator()<runs2>();
+      case evens1:
+        return f.template operator()<evens1>();
+      case evens2:
+        return f.template operator()<evens2>();
+      case many:
+        return f.template operator()<many>();
+      case spread:
+        return f.template operator()<spread>();
+      case far:
+        return f.template operator()<far>();
+      case nothing:
+        break;
     }
     return f.template operator()<nothing>();
   }
@@ -212,7 +232,8 @@ void each_tap(const Patches<Real>& s, const PixelVector<Real>* v, int count, F&&
 }  // namespace
 
 template <class Real>
-void pack_pixels(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t kn, int width, Real* to) {
+void pack_pixels(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t kn, int width,
+                 Real* to) {
   using V = Vec<Real>;
   constexpr int W = V::width, most = 16;
   const Patches<Real>& s = *static_cast<const Patches<Real>*>(source);
@@ -229,59 +250,65 @@ void pack_pixels(const void* source, int64_t i0, int64_t rows, int64_t k0, int64
       pixels[i].set(s, i0 + at, int(std::clamp<int64_t>(rows - at, 0, W)));
       dest[i] = to + at / width * width * kn + at % width;
     }
-    each_tap<Real, most>(s, pixels, count, [&](int64_t t, int64_t offset, const typename Lane<Real>::Ints* masks) {
-      const int64_t c0 = std::max<int64_t>(0, (k0 - t + taps - 1) / taps), c1 = (k0 + kn - t + taps - 1) / taps;
-      if (c0 >= c1) return;
-      const int64_t skip = (c0 * taps + t - k0) * width, step = taps * width;
-      if (last) {
-        for (int i = 0; i < count; ++i) {
-          const int bits = Lane<Real>::bits(masks[i]);
-          Real* d = dest[i] + skip;
-          int64_t c = c0;
-          for (; c + W <= c1; c += W) {
-            typename V::type x[W];
+    each_tap<Real, most>(
+        s, pixels, count, [&](int64_t t, int64_t offset, const typename Lane<Real>::Ints* masks) {
+          const int64_t c0 = std::max<int64_t>(0, (k0 - t + taps - 1) / taps),
+                        c1 = (k0 + kn - t + taps - 1) / taps;
+          if (c0 >= c1) return;
+          const int64_t skip = (c0 * taps + t - k0) * width, step = taps * width;
+          if (last) {
+            for (int i = 0; i < count; ++i) {
+              const int bits = Lane<Real>::bits(masks[i]);
+              Real* d = dest[i] + skip;
+              int64_t c = c0;
+              for (; c + W <= c1; c += W) {
+                typename V::type x[W];
 #pragma GCC unroll 8
-            for (int l = 0; l < W; ++l)
-              x[l] = bits >> l & 1 ? V::load(s.image + pixels[i].lane[l] + offset + c) : V::zero();
-            V::transpose(x);
+                for (int l = 0; l < W; ++l)
+                  x[l] =
+                      bits >> l & 1 ? V::load(s.image + pixels[i].lane[l] + offset + c) : V::zero();
+                V::transpose(x);
 #pragma GCC unroll 8
-            for (int l = 0; l < W; ++l) V::store(d + l * step, x[l]);
-            d += W * step;
+                for (int l = 0; l < W; ++l) V::store(d + l * step, x[l]);
+                d += W * step;
+              }
+              for (; c < c1; ++c, d += step)
+                for (int l = 0; l < W; ++l)
+                  d[l] = bits >> l & 1 ? s.image[pixels[i].lane[l] + offset + c] : Real(0);
+            }
+            return;
           }
-          for (; c < c1; ++c, d += step)
-            for (int l = 0; l < W; ++l) d[l] = bits >> l & 1 ? s.image[pixels[i].lane[l] + offset + c] : Real(0);
-        }
-        return;
-      }
-      // Whole vectors side by side stream through a channel together; the others go one by one.
-      const Real* from[most];
-      Real* whole_to[most];
-      int wholes = 0;
-      for (int i = 0; i < count; ++i) {
-        TapRead<Real> read;
-        read.set(pixels[i], s.image, offset, masks[i], unit);
-        Real* d = dest[i] + skip;
-        if (read.kind == TapRead<Real>::whole) {
-          from[wholes] = read.at[0] + c0 * cs;
-          whole_to[wholes++] = d;
-          continue;
-        }
-        read.with_kind([&]<typename TapRead<Real>::Kind kind>() {
-          for (int64_t c = c0; c < c1; ++c, d += step) V::store(d, read.template load_as<kind>(c * cs));
+          // Whole vectors side by side stream through a channel together; the others go one by one.
+          const Real* from[most];
+          Real* whole_to[most];
+          int wholes = 0;
+          for (int i = 0; i < count; ++i) {
+            TapRead<Real> read;
+            read.set(pixels[i], s.image, offset, masks[i], unit);
+            Real* d = dest[i] + skip;
+            if (read.kind == TapRead<Real>::whole) {
+              from[wholes] = read.at[0] + c0 * cs;
+              whole_to[wholes++] = d;
+              continue;
+            }
+            read.with_kind([&]<typename TapRead<Real>::Kind kind>() {
+              for (int64_t c = c0; c < c1; ++c, d += step)
+                V::store(d, read.template load_as<kind>(c * cs));
+            });
+          }
+          for (int64_t c = 0; c < c1 - c0; ++c)
+            for (int i = 0; i < wholes; ++i) {
+              const Real* p = from[i] + c * cs;
+              __builtin_prefetch(p + 4 * cs);
+              V::store(whole_to[i] + c * step, V::load(p));
+            }
         });
-      }
-      for (int64_t c = 0; c < c1 - c0; ++c)
-        for (int i = 0; i < wholes; ++i) {
-          const Real* p = from[i] + c * cs;
-          __builtin_prefetch(p + 4 * cs);
-          V::store(whole_to[i] + c * step, V::load(p));
-        }
-    });
   }
 }
 
 template <class Real>
-void pack_taps(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t kn, int width, Real* to) {
+void pack_taps(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t kn, int width,
+               Real* to) {
   using V = Vec<Real>;
   constexpr int W = V::width;
   const Patches<Real>& s = *static_cast<const Patches<Real>*>(source);
@@ -289,7 +316,8 @@ void pack_taps(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t
   const int64_t unit = s.lane_stride();
   PixelVector<Real> pixels;
   thread_local std::vector<TapRead<Real>> reads;
-  thread_local std::vector<std::pair<int64_t, int>> spots;  // offset and lanes inside, for channels last
+  thread_local std::vector<std::pair<int64_t, int>>
+      spots;  // offset and lanes inside, for channels last
   if (s.channels_last()) {
     spots.resize(size_t(taps));
   } else {
@@ -299,9 +327,10 @@ void pack_taps(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t
     const int lanes = int(std::min<int64_t>(W, kn - k));
     pixels.set(s, k0 + k, lanes);
     if (s.channels_last()) {
-      each_tap<Real, 1>(s, &pixels, 1, [&](int64_t t, int64_t offset, const typename Lane<Real>::Ints* masks) {
-        spots[size_t(t)] = {offset, Lane<Real>::bits(masks[0])};
-      });
+      each_tap<Real, 1>(s, &pixels, 1,
+                        [&](int64_t t, int64_t offset, const typename Lane<Real>::Ints* masks) {
+                          spots[size_t(t)] = {offset, Lane<Real>::bits(masks[0])};
+                        });
       for (int l = 0; l < lanes; ++l) {
         int64_t t = i0 / s.channels, c = i0 % s.channels;
         for (int64_t i = 0; i < rows;) {
@@ -321,15 +350,17 @@ void pack_taps(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t
           c = 0;
           ++t;
         }
-        for (int64_t i = rows; i < padded; ++i) to[i / width * width * kn + (k + l) * width + i % width] = 0;
+        for (int64_t i = rows; i < padded; ++i)
+          to[i / width * width * kn + (k + l) * width + i % width] = 0;
       }
       continue;
     }
     bool whole = true;
-    each_tap<Real, 1>(s, &pixels, 1, [&](int64_t t, int64_t offset, const typename Lane<Real>::Ints* masks) {
-      reads[size_t(t)].set(pixels, s.image, offset, masks[0], unit);
-      whole &= reads[size_t(t)].kind == TapRead<Real>::whole;
-    });
+    each_tap<Real, 1>(s, &pixels, 1,
+                      [&](int64_t t, int64_t offset, const typename Lane<Real>::Ints* masks) {
+                        reads[size_t(t)].set(pixels, s.image, offset, masks[0], unit);
+                        whole &= reads[size_t(t)].kind == TapRead<Real>::whole;
+                      });
     const TapRead<Real>* read = reads.data();
     int64_t t = i0 % taps, channel = i0 / taps * s.channel_stride;
     for (int64_t i = 0; i < padded; i += W) {

@@ -1,13 +1,13 @@
-// Image patches as a product's operand: read from the image as panels are packed, with zeros where a
-// tap lies in the padding. The matrix of patches never exists.
+// Image patches as a product's operand: read from the image as panels are packed, with zeros where
+// a tap lies in the padding. The matrix of patches never exists.
 #pragma once
 #include "cpu/product/engine.h"
 
 namespace fb::product {
 
-// A grid of pixels (batch × three axes) and, for each channel, taps around each pixel: along an axis,
-// tap t of pixel o reads position o * step + tap[t] of the image, or zero outside [0, extent).
-// k or free index of a tap: (channel * taps0 + t0) * taps1 + t1) * taps2 + t2.
+// A grid of pixels (batch × three axes) and, for each channel, taps around each pixel: along an
+// axis, tap t of pixel o reads position o * step + tap[t] of the image, or zero outside [0,
+// extent). k or free index of a tap: (channel * taps0 + t0) * taps1 + t1) * taps2 + t2.
 template <class Real>
 struct Patches {
   const Real* image;
@@ -24,11 +24,13 @@ struct Patches {
 
 // Pixels as the free index, taps as k.
 template <class Real>
-void pack_pixels(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t kn, int width, Real* to);
+void pack_pixels(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t kn, int width,
+                 Real* to);
 // Taps as the free index, pixels as k. With channels last the free index is (tap, channel), not
 // (channel, tap): see tap_index.
 template <class Real>
-void pack_taps(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t kn, int width, Real* to);
+void pack_taps(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t kn, int width,
+               Real* to);
 
 // The (channel, tap) of free index j of pack_taps.
 template <class Real>

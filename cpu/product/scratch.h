@@ -7,8 +7,8 @@ namespace fb::product {
 
 enum class Slot { shared, a, b, sums, chunks, staging, image, count };
 
-// At least `bytes` bytes, 64-byte aligned (2 MiB with huge pages where that large), valid until this
-// thread asks for the same slot again. Contents are arbitrary.
+// At least `bytes` bytes, 64-byte aligned (2 MiB with huge pages where that large), valid until
+// this thread asks for the same slot again. Contents are arbitrary.
 void* scratch_bytes(Slot slot, size_t bytes);
 // Gives back buffers above the size worth keeping. Called at the end of large products.
 void trim_scratch();

@@ -21,14 +21,37 @@ inline D finish(Real v, const D* add, Real alpha, Real beta) {
   return narrow<D>(v);
 }
 
+// A row of consecutive elements, plus a vector or one value, in the common case without scales.
+// Returns the number of elements done.
+template <class Real>
+inline int store_row(Real* to, const Real* sums, const Real* add, int64_t add_step, int cols) {
+  using V = Vec<Real>;
+  int c = 0;
+  for (; c + V::width <= cols; c += V::width) {
+    typename V::type v = V::load(sums + c);
+    if (add) v = v + (add_step ? V::load(add + c) : V::splat(add));
+    V::store(to + c, v);
+  }
+  return c;
+}
+
 template <class D, class Real>
-void store_matrix(const void* target, const Real* tile, int64_t i0, int rows, int64_t j0, int cols) {
+void store_matrix(const void* target, const Real* tile, int64_t i0, int rows, int64_t j0,
+                  int cols) {
   constexpr int panel = RealTiles<Real>::panel;
   const MatrixStore<D, Real>& s = *static_cast<const MatrixStore<D, Real>*>(target);
   for (int r = 0; r < rows; ++r) {
     D* d = s.out + (i0 + r) * s.i_stride + j0 * s.j_stride;
     const Real* t = tile + r * panel;
     const D* a = s.add ? s.add + (i0 + r) * s.add_i + j0 * s.add_j : nullptr;
+    if constexpr (std::is_same_v<D, Real>) {
+      if (s.j_stride == 1 && s.alpha == Real(1) &&
+          (!a || (s.beta == Real(1) && (s.add_j == 0 || s.add_j == 1)))) {
+        for (int c = store_row(d, t, a, s.add_j, cols); c < cols; ++c)
+          d[c] = a ? t[c] + a[c * s.add_j] : t[c];
+        continue;
+      }
+    }
     if (!a && s.alpha == Real(1)) {
       if (s.j_stride == 1)
         for (int c = 0; c < cols; ++c) d[c] = narrow<D>(t[c]);
@@ -51,7 +74,8 @@ struct ComplexStore {
 };
 
 template <class Real>
-void store_complex(const void* target, const Real* tile, int64_t i0, int rows, int64_t j0, int cols) {
+void store_complex(const void* target, const Real* tile, int64_t i0, int rows, int64_t j0,
+                   int cols) {
   constexpr int panel = ComplexTiles<Real>::panel, W = Vec<Real>::width;
   const ComplexStore<Real>& s = *static_cast<const ComplexStore<Real>*>(target);
   for (int r = 0; r < rows; ++r) {

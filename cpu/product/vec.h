@@ -68,8 +68,8 @@ struct Vec<double> {
 inline float fma1(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 inline double fma1(double a, double b, double c) { return __builtin_fma(a, b, c); }
 
-// Storage formats widen to the type that the chain is computed in as they are loaded, and round once
-// when the result is stored.
+// Storage formats widen to the type that the chain is computed in as they are loaded, and round
+// once when the result is stored.
 inline __m256 load_wide(const float* p) { return _mm256_loadu_ps(p); }
 inline __m256d load_wide(const double* p) { return _mm256_loadu_pd(p); }
 inline __m256 load_wide(const half* p) {
@@ -85,7 +85,9 @@ inline float widen(half x) { return _cvtsh_ss(x.bits); }
 inline float widen(bfloat16 x) { return float(x); }
 
 template <class D>
-inline D narrow(float x) { return D(x); }
+inline D narrow(float x) {
+  return D(x);
+}
 template <>
 inline half narrow<half>(float x) {
   half h;
@@ -93,6 +95,8 @@ inline half narrow<half>(float x) {
   return h;
 }
 template <class D>
-inline D narrow(double x) { return D(x); }
+inline D narrow(double x) {
+  return D(x);
+}
 
 }  // namespace fb::product

@@ -41,7 +41,8 @@ ConvShape shape_of(const Case& c) {
   for (int a = 0; a < 3; ++a) {
     s.in[a] = c.in[a], s.kernel[a] = c.kernel[a], s.stride[a] = c.stride[a];
     s.padding[a] = c.padding[a], s.dilation[a] = c.dilation[a];
-    s.out[a] = (c.in[a] + 2 * c.padding[a] - c.dilation[a] * (c.kernel[a] - 1) - 1) / c.stride[a] + 1;
+    s.out[a] =
+        (c.in[a] + 2 * c.padding[a] - c.dilation[a] * (c.kernel[a] - 1) - 1) / c.stride[a] + 1;
   }
   return s;
 }
@@ -85,7 +86,9 @@ struct Array {
     return a * stride[0] + b * stride[1] + d * stride[2] + h * stride[3] + w * stride[4];
   }
   View5<T> view() { return {data.data(), {stride[0], stride[1], stride[2], stride[3], stride[4]}}; }
-  View5<const T> view() const { return {data.data(), {stride[0], stride[1], stride[2], stride[3], stride[4]}}; }
+  View5<const T> view() const {
+    return {data.data(), {stride[0], stride[1], stride[2], stride[3], stride[4]}};
+  }
   std::vector<T> logical() const {
     std::vector<T> v;
     for_each([&](int64_t i) { v.push_back(data[size_t(i)]); });
@@ -93,10 +96,11 @@ struct Array {
   }
 };
 
-// Calls f(y index, x index, w index) for every product of the convolution, in logical order of the sum of
-// one element of y.
+// Calls f(y index, x index, w index) for every product of the convolution, in logical order of the
+// sum of one element of y.
 template <class T, class F>
-void each_product(const ConvShape& s, const Array<T>& x, const Array<T>& w, const Array<T>& y, F&& f) {
+void each_product(const ConvShape& s, const Array<T>& x, const Array<T>& w, const Array<T>& y,
+                  F&& f) {
   const int64_t ci = s.in_channels / s.groups, co = s.out_channels / s.groups;
   for (int64_t n = 0; n < s.batch; ++n)
     for (int64_t o = 0; o < s.out_channels; ++o)
@@ -110,8 +114,10 @@ void each_product(const ConvShape& s, const Array<T>& x, const Array<T>& w, cons
                     const int64_t pd = d * s.stride[0] - s.padding[0] + kd * s.dilation[0];
                     const int64_t ph = h * s.stride[1] - s.padding[1] + kh * s.dilation[1];
                     const int64_t pw = v * s.stride[2] - s.padding[2] + kw * s.dilation[2];
-                    const bool in = pd >= 0 && pd < s.in[0] && ph >= 0 && ph < s.in[1] && pw >= 0 && pw < s.in[2];
-                    f(y.at(n, o, d, h, v), in ? x.at(n, o / co * ci + c, pd, ph, pw) : -1, w.at(o, c, kd, kh, kw));
+                    const bool in = pd >= 0 && pd < s.in[0] && ph >= 0 && ph < s.in[1] && pw >= 0 &&
+                                    pw < s.in[2];
+                    f(y.at(n, o, d, h, v), in ? x.at(n, o / co * ci + c, pd, ph, pw) : -1,
+                      w.at(o, c, kd, kh, kw));
                   }
 }
 
@@ -157,12 +163,14 @@ void check(const Case& c, int order, double eps) {
   std::vector<double> ay(y.size()), agx(gx.size()), agw(gw.size());
   each_product(r.s, r.x, r.w, r.y, [&](int64_t at, int64_t in, int64_t tap) {
     if (in < 0) return;
-    const double xv = real_of(r.x.data[size_t(in)]), wv = real_of(r.w.data[size_t(tap)]), g = real_of(r.gy.data[size_t(at)]);
+    const double xv = real_of(r.x.data[size_t(in)]), wv = real_of(r.w.data[size_t(tap)]),
+                 g = real_of(r.gy.data[size_t(at)]);
     y[size_t(at)] += xv * wv, ay[size_t(at)] += std::fabs(xv * wv);
     gx[size_t(in)] += g * wv, agx[size_t(in)] += std::fabs(g * wv);
     gw[size_t(tap)] += g * xv, agw[size_t(tap)] += std::fabs(g * xv);
   });
-  auto compare = [&](const std::vector<T>& got, const std::vector<double>& want, const std::vector<double>& size, const char* what) {
+  auto compare = [&](const std::vector<T>& got, const std::vector<double>& want,
+                     const std::vector<double>& size, const char* what) {
     for (size_t i = 0; i < got.size(); ++i)
       ASSERT_NEAR(real_of(got[i]), want[i], eps * (size[i] + 1e-3))
           << what << " case " << (&c - cases) << " order " << order << " at " << i;
@@ -254,9 +262,12 @@ TEST(Conv, BitsDoNotDependOnThreadsOrMemoryFormat) {
         Trial<float> run(c, order);
         const Results<float> r = run();
         if (first.y.empty()) first = r;
-        EXPECT_TRUE(same_bits(r.y, first.y)) << "forward, threads " << threads << " order " << order;
-        EXPECT_TRUE(same_bits(r.gx, first.gx)) << "backward input, threads " << threads << " order " << order;
-        EXPECT_TRUE(same_bits(r.gw, first.gw)) << "backward weight, threads " << threads << " order " << order;
+        EXPECT_TRUE(same_bits(r.y, first.y))
+            << "forward, threads " << threads << " order " << order;
+        EXPECT_TRUE(same_bits(r.gx, first.gx))
+            << "backward input, threads " << threads << " order " << order;
+        EXPECT_TRUE(same_bits(r.gw, first.gw))
+            << "backward weight, threads " << threads << " order " << order;
       }
   };
   for (const Case& c : cases) test(c);
@@ -275,7 +286,9 @@ TEST(Conv, AnImageAloneHasTheBitsOfTheBatch) {
     View5<const float> last = x.view();
     last.data += n * x.stride[0];
     conv_forward<float>(one.s, last, w.view(), nullptr, one.y.view());
-    EXPECT_EQ(std::memcmp(one.y.data.data(), all.y.data.data() + n * all.y.stride[0], size_t(all.y.stride[0]) * 4), 0);
+    EXPECT_EQ(std::memcmp(one.y.data.data(), all.y.data.data() + n * all.y.stride[0],
+                          size_t(all.y.stride[0]) * 4),
+              0);
   }
 }
 

@@ -16,15 +16,19 @@ namespace {
 
 template <class T>
 constexpr double resolution = 0;
-template <> constexpr double resolution<float> = 6e-8;
-template <> constexpr double resolution<double> = 1.2e-16;
-template <> constexpr double resolution<half> = 5e-4;
-template <> constexpr double resolution<bfloat16> = 4e-3;
+template <>
+constexpr double resolution<float> = 6e-8;
+template <>
+constexpr double resolution<double> = 1.2e-16;
+template <>
+constexpr double resolution<half> = 5e-4;
+template <>
+constexpr double resolution<bfloat16> = 4e-3;
 
 struct Layout {
   int64_t m, n, k;
   bool ta, tb, tc;
-  int64_t pad = 0;  // extra elements between rows
+  int64_t pad = 0;   // extra elements between rows
   int64_t step = 1;  // distance of elements within a row
 };
 
@@ -42,7 +46,8 @@ Case<T> make(const Layout& l, int64_t batch = 1, unsigned seed = 1) {
     state = state * 1664525u + 1013904223u;
     return double(int32_t(state)) / 2147483648.0;
   };
-  auto place = [&](std::vector<T>& v, int64_t rows, int64_t cols, bool turned, int64_t& row, int64_t& col, int64_t& jump) {
+  auto place = [&](std::vector<T>& v, int64_t rows, int64_t cols, bool turned, int64_t& row,
+                   int64_t& col, int64_t& jump) {
     const int64_t inner = turned ? rows : cols, outer = turned ? cols : rows;
     const int64_t pitch = inner * l.step + l.pad;
     (turned ? row : col) = l.step;
@@ -52,7 +57,8 @@ Case<T> make(const Layout& l, int64_t batch = 1, unsigned seed = 1) {
     // The logical order of the values does not depend on the layout.
     for (int64_t b = 0; b < batch; ++b)
       for (int64_t i = 0; i < rows; ++i)
-        for (int64_t j = 0; j < cols; ++j) v[size_t(b * jump + i * row + j * col)] = T(float(value()));
+        for (int64_t j = 0; j < cols; ++j)
+          v[size_t(b * jump + i * row + j * col)] = T(float(value()));
   };
   Gemm<T>& g = r.g;
   g.batch = batch, g.m = l.m, g.n = l.n, g.k = l.k;
@@ -81,15 +87,18 @@ void expect_close(const Case<T>& r, const std::vector<T>& before) {
         const size_t at = size_t(b * g.c_batch + i * g.c_row + j * g.c_col);
         double want = double(g.alpha) * sum;
         if (g.add) want += double(g.beta) * double(float(before[at]));
-        const double slack = (std::is_same_v<T, double> ? 1e-7 : 0) * std::fabs(want);  // float() above
-        const double bound = resolution<T> * (std::fabs(want) + 2) +
-                             (sizeof(T) == 8 ? 1e-15 : 1.2e-7) * std::sqrt(double(g.k) + 1) * size * 2 + slack;
+        const double slack =
+            (std::is_same_v<T, double> ? 1e-7 : 0) * std::fabs(want);  // float() above
+        const double bound =
+            resolution<T> * (std::fabs(want) + 2) +
+            (sizeof(T) == 8 ? 1e-15 : 1.2e-7) * std::sqrt(double(g.k) + 1) * size * 2 + slack;
         ASSERT_NEAR(double(float(r.c[at])), want, bound + 1e-30)
             << g.m << "x" << g.n << "x" << g.k << " at " << b << "," << i << "," << j;
         written[at] = true;
       }
   for (size_t i = 0; i < written.size(); ++i)
-    ASSERT_TRUE(written[i] || !std::memcmp(&r.c[i], &before[i], sizeof(T))) << "wrote outside the result";
+    ASSERT_TRUE(written[i] || !std::memcmp(&r.c[i], &before[i], sizeof(T)))
+        << "wrote outside the result";
 }
 
 template <class T>
@@ -112,7 +121,8 @@ std::vector<T> logical(const Case<T>& r) {
   std::vector<T> v;
   for (int64_t b = 0; b < r.g.batch; ++b)
     for (int64_t i = 0; i < r.g.m; ++i)
-      for (int64_t j = 0; j < r.g.n; ++j) v.push_back(r.c[size_t(b * r.g.c_batch + i * r.g.c_row + j * r.g.c_col)]);
+      for (int64_t j = 0; j < r.g.n; ++j)
+        v.push_back(r.c[size_t(b * r.g.c_batch + i * r.g.c_row + j * r.g.c_col)]);
   return v;
 }
 
@@ -130,12 +140,14 @@ T defined_sum(const Gemm<T>& g, int64_t i, int64_t j) {
   for (int64_t k0 = 0; k0 < g.k || s.empty(); k0 += block) {
     Real acc = 0;
     for (int64_t k = k0; k < std::min(g.k, k0 + block); ++k)
-      acc = std::fma(Real(g.a[i * g.a_row + k * g.a_col]), Real(g.b[k * g.b_row + j * g.b_col]), acc);
+      acc =
+          std::fma(Real(g.a[i * g.a_row + k * g.a_col]), Real(g.b[k * g.b_row + j * g.b_col]), acc);
     s.push_back(acc);
   }
   while (s.size() > 1) {
     std::vector<Real> up;
-    for (size_t q = 0; q < s.size(); q += 2) up.push_back(q + 1 < s.size() ? s[q] + s[q + 1] : s[q]);
+    for (size_t q = 0; q < s.size(); q += 2)
+      up.push_back(q + 1 < s.size() ? s[q] + s[q + 1] : s[q]);
     s = up;
   }
   return T(s[0]);
@@ -151,12 +163,32 @@ class ThreadCount {
 };
 
 const Layout shapes[] = {
-    {1, 1, 1, 0, 0, 0},       {8, 8, 8, 0, 0, 0},      {7, 5, 3, 1, 0, 0},       {5, 17, 33, 0, 1, 0},
-    {64, 64, 64, 0, 0, 0},    {13, 1, 700, 0, 0, 0},   {1, 200, 1300, 0, 0, 0},  {1, 200, 1300, 0, 1, 0},
-    {300, 1, 1025, 1, 0, 0},  {1, 1, 70001, 0, 0, 0},  {3, 2, 40000, 0, 1, 0},   {100, 3, 515, 0, 0, 0},
-    {3, 100, 515, 0, 1, 1},   {130, 150, 1030, 1, 1, 0}, {257, 129, 520, 0, 0, 1}, {31, 65, 513, 1, 0, 1},
-    {20, 20, 1024, 0, 0, 0},  {6, 16, 0, 0, 0, 0},     {90, 40, 77, 0, 0, 0, 3, 2}, {40, 90, 600, 1, 1, 0, 5, 1},
-    {2, 33, 300, 0, 0, 0, 1, 1}, {1, 70, 90, 0, 0, 0, 2, 3}, {200, 300, 260, 0, 1, 0, 7, 1}, {5, 8, 90, 0, 0, 0}, {8, 24, 1100, 0, 0, 0}, {13, 8, 3000, 0, 0, 0},
+    {1, 1, 1, 0, 0, 0},
+    {8, 8, 8, 0, 0, 0},
+    {7, 5, 3, 1, 0, 0},
+    {5, 17, 33, 0, 1, 0},
+    {64, 64, 64, 0, 0, 0},
+    {13, 1, 700, 0, 0, 0},
+    {1, 200, 1300, 0, 0, 0},
+    {1, 200, 1300, 0, 1, 0},
+    {300, 1, 1025, 1, 0, 0},
+    {1, 1, 70001, 0, 0, 0},
+    {3, 2, 40000, 0, 1, 0},
+    {100, 3, 515, 0, 0, 0},
+    {3, 100, 515, 0, 1, 1},
+    {130, 150, 1030, 1, 1, 0},
+    {257, 129, 520, 0, 0, 1},
+    {31, 65, 513, 1, 0, 1},
+    {20, 20, 1024, 0, 0, 0},
+    {6, 16, 0, 0, 0, 0},
+    {90, 40, 77, 0, 0, 0, 3, 2},
+    {40, 90, 600, 1, 1, 0, 5, 1},
+    {2, 33, 300, 0, 0, 0, 1, 1},
+    {1, 70, 90, 0, 0, 0, 2, 3},
+    {200, 300, 260, 0, 1, 0, 7, 1},
+    {5, 8, 90, 0, 0, 0},
+    {8, 24, 1100, 0, 0, 0},
+    {13, 8, 3000, 0, 0, 0},
 };
 
 }  // namespace
@@ -181,11 +213,12 @@ TEST(Gemm, EverySumIsTheDefinedChain) {
       if (l.k > 40000) continue;
       Case<T> r = make<T>(l);
       gemm(r.g);
-      for (int64_t i = 0; i < l.m; i += l.m > 40 ? 7 : 1)
-        for (int64_t j = 0; j < l.n; j += l.n > 40 ? 5 : 1) {
+      for (int64_t i = 0; i<l.m; i += l.m> 40 ? 7 : 1)
+        for (int64_t j = 0; j<l.n; j += l.n> 40 ? 5 : 1) {
           const T want = defined_sum(r.g, i, j), got = r.c[size_t(i * r.g.c_row + j * r.g.c_col)];
           ASSERT_EQ(std::memcmp(&want, &got, sizeof(T)), 0)
-              << l.m << "x" << l.n << "x" << l.k << " at " << i << "," << j << ": " << float(want) << " " << float(got);
+              << l.m << "x" << l.n << "x" << l.k << " at " << i << "," << j << ": " << float(want)
+              << " " << float(got);
         }
     }
   };
@@ -196,8 +229,9 @@ TEST(Gemm, EverySumIsTheDefinedChain) {
 }
 
 TEST(Gemm, BitsDoNotDependOnThreadsOrLayout) {
-  for (const Layout& l : {Layout{200, 300, 2100, 0, 0, 0}, Layout{20, 30, 30000, 0, 0, 0}, Layout{1, 3000, 900, 0, 0, 0},
-                          Layout{2000, 1, 3000, 0, 0, 0}, Layout{1, 1, 500000, 0, 0, 0}, Layout{7, 1500, 1100, 0, 0, 0}}) {
+  for (const Layout& l : {Layout{200, 300, 2100, 0, 0, 0}, Layout{20, 30, 30000, 0, 0, 0},
+                          Layout{1, 3000, 900, 0, 0, 0}, Layout{2000, 1, 3000, 0, 0, 0},
+                          Layout{1, 1, 500000, 0, 0, 0}, Layout{7, 1500, 1100, 0, 0, 0}}) {
     std::vector<float> first;
     for (int threads : {1, 3})
       for (int layout = 0; layout < 8; ++layout) {
@@ -208,7 +242,8 @@ TEST(Gemm, BitsDoNotDependOnThreadsOrLayout) {
         gemm(r.g);
         const std::vector<float> got = logical(r);
         if (first.empty()) first = got;
-        ASSERT_TRUE(same_bits(first, got)) << l.m << "x" << l.n << "x" << l.k << " threads " << threads << " layout " << layout;
+        ASSERT_TRUE(same_bits(first, got))
+            << l.m << "x" << l.n << "x" << l.k << " threads " << threads << " layout " << layout;
       }
   }
 }
@@ -257,7 +292,8 @@ TEST(Gemm, ABiasRowIsAddedAndBetaZeroReadsNothing) {
   r.g.add_col = 1;
   gemm(r.g);
   for (int i = 0; i < 20; ++i)
-    for (int j = 0; j < 40; ++j) EXPECT_EQ(r.c[size_t(i * 40 + j)], plain[size_t(i * 40 + j)] + float(j));
+    for (int j = 0; j < 40; ++j)
+      EXPECT_EQ(r.c[size_t(i * 40 + j)], plain[size_t(i * 40 + j)] + float(j));
   std::fill(bias.begin(), bias.end(), NAN);
   r.g.beta = 0;
   gemm(r.g);
@@ -322,7 +358,8 @@ TEST(Gemm, IntegersWrapAround) {
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {
         uint64_t s = 0;
-        for (int64_t l = 0; l < k; ++l) s += uint64_t(a[size_t(l * m + i)]) * uint64_t(b[size_t(l * n + j)]);
+        for (int64_t l = 0; l < k; ++l)
+          s += uint64_t(a[size_t(l * m + i)]) * uint64_t(b[size_t(l * n + j)]);
         ASSERT_EQ(c[size_t(i * n + j)], T(3 * s + 2 * uint64_t(add[size_t(i * n + j)])));
       }
   };
@@ -341,6 +378,7 @@ TEST(Gemm, OperandsBeyondTheCacheAreTakenInRegions) {
     gemm(r.g);
     for (int64_t i = 0; i < l.m; i += 37)
       for (int64_t j = 0; j < l.n; j += 41)
-        ASSERT_EQ(r.c[size_t(i * r.g.c_row + j * r.g.c_col)], defined_sum(r.g, i, j)) << i << "," << j;
+        ASSERT_EQ(r.c[size_t(i * r.g.c_row + j * r.g.c_col)], defined_sum(r.g, i, j))
+            << i << "," << j;
   }
 }
