@@ -31,9 +31,8 @@ void storage_dealloc(PyObject* o) {
     if (p->s->py == o) p->s->py = nullptr;
     Ref<Storage> drop(p->s);
   }
-  PyTypeObject* t = Py_TYPE(o);
-  t->tp_free(o);
-  if (t->tp_flags & Py_TPFLAGS_HEAPTYPE) Py_DECREF(t);
+  // The reference to a class defined in Python is dropped by that class's own dealloc, which called this.
+  Py_TYPE(o)->tp_free(o);
 }
 
 PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kw) {

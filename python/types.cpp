@@ -242,6 +242,9 @@ void init_types(PyObject* m) {
     t.tp_basicsize = Py_ssize_t(size);
     t.tp_flags |= Py_TPFLAGS_DEFAULT;
     checked(PyType_Ready(&t));
+    // Values are pickled by name, as part of the module that they say they belong to.
+    Obj torch(PyUnicode_FromString("torch"));
+    checked(PyDict_SetItemString(t.tp_dict, "__module__", torch.get()));
     checked(PyModule_AddObjectRef(m, attr, reinterpret_cast<PyObject*>(&t)));
   };
   DTypeType.tp_repr = dtype_repr;

@@ -377,5 +377,38 @@ for _name, _dtype in (("float", _C.float32), ("double", _C.float64), ("half", _C
                       ("int", _C.int32), ("short", _C.int16), ("char", _C.int8), ("byte", _C.uint8), ("bool", _C.bool),
                       ("cfloat", _C.complex64), ("cdouble", _C.complex128), ("chalf", _C.complex32)):
     setattr(Tensor, _name, _conversion(_name, _dtype))
+_set_source = getattr(_C.TensorBase, "set_", None)
+
+
+def _set_(self, source=None, storage_offset=0, size=None, stride=None):
+    """set_(source=None, storage_offset=0, size=None, stride=None) -> self, over another's bytes.
+
+    `source`: a tensor, or a storage with an offset, size and strides (contiguous by default) in elements of self's type.
+    """
+    if source is None or isinstance(source, Tensor) and size is None:
+        return _set_source(self, torch.empty(0, dtype=self.dtype, device=self.device) if source is None else source)
+    untyped = source.untyped_storage() if isinstance(source, Tensor) else getattr(source, "_untyped_storage", source)
+    if size is None:
+        size = ((untyped.nbytes() // self.element_size()) - storage_offset,)
+    if isinstance(size, int):
+        size = (size,)
+    if not stride:
+        stride, step = [], 1
+        for n in reversed(size):
+            stride.insert(0, step)
+            step *= max(n, 1)
+    return _set_source(self, _C._tensor_over(untyped, self.dtype, storage_offset, tuple(size), tuple(stride)))
+
+
+_set_.__name__, _set_.__qualname__ = "set_", "Tensor.set_"
+Tensor.set_ = _handled(_set_)
+
+
+def _rebuild_from_type_v2(func, new_type, args, state):
+    """A tensor of a subclass, or one with attributes: files name it as part of this module."""
+    from torch._utils import _rebuild_with_type
+    return _rebuild_with_type(func, new_type, args, state)
+
+
 # A subclass that defines no hash of its own keeps identity, although == compares elements.
 Tensor.__hash__ = _C.TensorBase.__hash__

@@ -8,8 +8,8 @@ import torch
 
 def _rebuild_tensor(storage, storage_offset, size, stride):
     """A tensor on the storage (typed); sizes and strides in elements."""
-    t = torch.empty((0,), dtype=storage.dtype, device=storage._untyped_storage.device)
-    return t.set_(storage._untyped_storage, storage_offset, size, stride)
+    return torch._C._tensor_over(storage._untyped_storage, storage.dtype, storage_offset, size,
+                                 stride)
 
 
 def get_tensor_metadata(tensor):
@@ -23,7 +23,7 @@ def get_tensor_metadata(tensor):
 
 
 def set_tensor_metadata(tensor, metadata):
-    """Sets the bits of `get_tensor_metadata`."""
+    """The tensor with the bits of `get_tensor_metadata`."""
     if not isinstance(metadata, dict):
         raise TypeError(f"metadata must be a dict, got {type(metadata).__name__}")
     if not metadata:
@@ -31,10 +31,11 @@ def set_tensor_metadata(tensor, metadata):
     unknown = set(metadata) - {"conj", "neg"}
     if unknown:
         raise RuntimeError(f"unknown metadata of a tensor: {sorted(unknown)}")
-    if metadata.get("conj"):
-        torch._C._set_conj(tensor, True)
-    if metadata.get("neg"):
-        torch._C._set_neg(tensor, True)
+    with torch.no_grad():
+        if metadata.get("conj"):
+            tensor = tensor.conj()
+        if metadata.get("neg"):
+            tensor = torch._neg_view(tensor)
     return tensor
 
 
@@ -42,9 +43,9 @@ def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, bac
                        metadata=None):
     """A tensor as saved: on the typed storage, with its flag and hooks."""
     tensor = _rebuild_tensor(storage, storage_offset, size, stride)
-    tensor.requires_grad = requires_grad
     if metadata:
-        set_tensor_metadata(tensor, metadata)
+        tensor = set_tensor_metadata(tensor, metadata)
+    tensor.requires_grad = requires_grad
     if backward_hooks:
         tensor._backward_hooks = backward_hooks
     return tensor
@@ -54,11 +55,10 @@ def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, bac
                        metadata=None):
     """As v2, on an untyped storage, for dtypes without a storage class."""
     untyped = getattr(storage, "_untyped_storage", storage)
-    tensor = torch.empty((0,), dtype=dtype, device=untyped.device)
-    tensor.set_(untyped, storage_offset, size, stride)
-    tensor.requires_grad = requires_grad
+    tensor = torch._C._tensor_over(untyped, dtype, storage_offset, size, stride)
     if metadata:
-        set_tensor_metadata(tensor, metadata)
+        tensor = set_tensor_metadata(tensor, metadata)
+    tensor.requires_grad = requires_grad
     if backward_hooks:
         tensor._backward_hooks = backward_hooks
     return tensor
@@ -179,13 +179,13 @@ def _set_obj_state(obj, state):
     return obj
 
 
-def _rebuild_from_type_v2(func, new_type, args, state):
+def _rebuild_with_type(func, new_type, args, state):
     """A tensor of a subclass, or one with attributes, from the plain tensor func(*args)."""
     result = func(*args)
     if type(result) is not new_type:
         result = result.as_subclass(new_type)
     setter = getattr(result.__class__, "__setstate__", None)
-    if setter is not None and setter is not torch.Tensor.__setstate__:
+    if setter is not None and setter is not getattr(torch.Tensor, "__setstate__", None):
         result.__setstate__(state)
     else:
         _set_obj_state(result, state)

@@ -509,18 +509,6 @@ class _Mapped:
                                 offset=offset).untyped_storage()
 
 
-def _swap_bytes(storage, dtype):
-    """Turns the byte order of the elements of a storage, in place."""
-    size = dtype.itemsize // (2 if dtype.is_complex else 1)
-    if size == 1:
-        return
-    import array
-    data = _bytes_of(storage)
-    words = array.array({2: "H", 4: "I", 8: "Q"}[size], data.tobytes())
-    words.byteswap()
-    data[:] = words.tobytes()
-
-
 def _unpickle(source, pickle_module, weights_only, persistent_load, pickle_load_args):
     if weights_only:
         unpickler = _weights_only_unpickler.Unpickler(source, **pickle_load_args)
@@ -603,7 +591,7 @@ def _load(reader, map_location, pickle_module, weights_only, mapped, pickle_load
             storage = UntypedStorage(size)
             reader.read_into(name, _bytes_of(storage))
             if swapped:
-                _swap_bytes(storage, dtype)
+                storage.byteswap(dtype)
         storage = restore(storage, location)
         storage = getattr(storage, "_untyped_storage", storage)
         loaded[key] = storage
@@ -699,7 +687,7 @@ def _legacy_load(f, map_location, pickle_module, *, weights_only=False, **pickle
         data[:] = part
         if isinstance(info, dict) and info.get("little_endian", True) != (
                 sys.byteorder == "little"):
-            _swap_bytes(storage, dtypes[key])
+            storage.byteswap(dtypes[key])
         if restored is not storage and restored.device.type != "meta":
             restored.copy_(storage)
     return result

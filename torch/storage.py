@@ -4,9 +4,170 @@ import collections
 import io
 
 import torch
-from torch._C import UntypedStorage
+from torch import _C
 
 __all__ = ["TypedStorage", "UntypedStorage"]
+
+
+class UntypedStorage(_C.StorageBase):
+    """The bytes under tensors: UntypedStorage(n, device="cpu"), or of a sequence of bytes.
+
+    On the CPU it has the buffer protocol, writable.
+    """
+
+    is_sparse = False
+    is_sparse_csr = False
+    is_hpu = False
+    _fake_device = None
+    _file = None
+
+    def element_size(self):
+        return 1
+
+    def untyped(self):
+        return self
+
+    def get_device(self):
+        return -1 if self.device.index is None else self.device.index
+
+    def clone(self):
+        """A copy."""
+        copied = UntypedStorage(self.nbytes(), device=self.device)
+        copied.copy_(self)
+        return copied
+
+    def _bytes(self):
+        return torch.empty(0, dtype=torch.uint8, device=self.device).set_(self)
+
+    def cpu(self):
+        """The storage itself on the CPU, else a copy there."""
+        return self if self.device.type == "cpu" else self._bytes().cpu().untyped_storage()
+
+    def to(self, *, device, non_blocking=False):
+        if torch.device(device) == self.device:
+            return self
+        return self._bytes().to(device, non_blocking=non_blocking).untyped_storage()
+
+    def new(self):
+        return UntypedStorage(0, device=self.device)
+
+    def type(self, dtype=None, non_blocking=False):
+        if dtype is None:
+            return "torch.storage.UntypedStorage"
+        return self._typed(torch.uint8).type(dtype, non_blocking)
+
+    def _typed(self, dtype):
+        return TypedStorage(wrap_storage=self, dtype=dtype, _internal=True)
+
+    @classmethod
+    def from_file(cls, filename, shared=False, nbytes=0):
+        """The first `nbytes` bytes of a file; with `shared` changes go to it, and it is made or
+        lengthened as needed."""
+        import mmap
+        import os
+        if nbytes == 0:
+            return cls(0)
+        if shared:
+            fd = os.open(filename, os.O_RDWR | os.O_CREAT, 0o666)
+        else:
+            fd = os.open(filename, os.O_RDONLY)
+        try:
+            held = os.fstat(fd).st_size
+            if held < nbytes:
+                if not shared:
+                    raise RuntimeError(f"{os.fspath(filename)} has {held} bytes, {nbytes} were "
+                                       "asked for")
+                os.ftruncate(fd, nbytes)
+            memory = mmap.mmap(fd, nbytes,
+                               access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
+        finally:
+            os.close(fd)
+        storage = torch.frombuffer(memory, dtype=torch.uint8).untyped_storage()
+        storage._file = os.fspath(filename)
+        return storage
+
+    @classmethod
+    def from_buffer(cls, buffer, byte_order=None, count=-1, offset=0, *, dtype=None):
+        """A copy of the bytes of a buffer, read as elements of `dtype` in the byte order given."""
+        view = memoryview(buffer).cast("B")[offset:]
+        size = 1 if dtype is None else dtype.itemsize
+        if count >= 0:
+            if count * size > len(view):
+                raise ValueError(f"the buffer has {len(view)} bytes from offset {offset} on, "
+                                 f"{count * size} were asked for")
+            view = view[:count * size]
+        elif len(view) % size:
+            raise ValueError(f"the buffer's {len(view)} bytes are no multiple of {size}")
+        storage = cls(len(view))
+        if len(view):
+            _bytes_of(storage)[:] = view
+        import sys
+        if byte_order not in (None, "native", sys.byteorder) and dtype is not None:
+            storage.byteswap(dtype)
+        return storage
+
+    @property
+    def filename(self):
+        return self._file
+
+    def byteswap(self, dtype):
+        """Turns the byte order of the elements of that dtype, in place."""
+        size = dtype.itemsize // (2 if dtype.is_complex else 1)
+        if size == 1:
+            return
+        import array
+        data = _bytes_of(self)
+        words = array.array({2: "H", 4: "I", 8: "Q"}[size], data.tobytes())
+        words.byteswap()
+        data[:] = words.tobytes()
+
+    def is_shared(self):
+        """Whether other processes see changes: storages of files mapped for that."""
+        return getattr(self, "_shared", False)
+
+    def share_memory_(self):
+        raise NotImplementedError("share_memory_ of a storage")
+
+    def is_pinned(self, device="cuda"):
+        return False
+
+    def pin_memory(self, device="cuda"):
+        raise RuntimeError("pinned memory needs a CUDA device, and there is none")
+
+    def __eq__(self, other):
+        return isinstance(other, UntypedStorage) and self._cdata == other._cdata
+
+    def __hash__(self):
+        return hash(self._cdata)
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def __copy__(self):
+        return self.clone()
+
+    def __deepcopy__(self, memo):
+        known = memo.setdefault("torch", {})
+        if self._cdata not in known:
+            known[self._cdata] = self.clone()
+        return known[self._cdata]
+
+    def __reduce__(self):
+        from torch import serialization
+        buffer = io.BytesIO()
+        serialization._legacy_save(self, buffer, serialization.pickle, 2)
+        return (_load_from_bytes, (buffer.getvalue(),))
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.nbytes()
+
+    def __repr__(self):
+        what = f"[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+        if self.device.type == "meta":
+            return "...\n" + what
+        return "\n".join(f" {v}" for v in self.tolist()) + "\n" + what
+
+    __str__ = __repr__
 
 
 def _dtype_to_name():
@@ -39,14 +200,7 @@ def _storage_type_to_dtype_map():
 
 def _bytes_of(storage):
     """A writable memoryview of the bytes of an untyped storage on the CPU."""
-    n = storage.nbytes()
-    if n == 0:
-        return memoryview(bytearray())
-    try:
-        return memoryview(storage).cast("B")
-    except TypeError:
-        import ctypes
-        return memoryview((ctypes.c_char * n).from_address(storage.data_ptr())).cast("B")
+    return memoryview(storage).cast("B") if storage.nbytes() else memoryview(bytearray())
 
 
 class TypedStorage:
@@ -239,8 +393,8 @@ class TypedStorage:
     __hash__ = object.__hash__
 
     def __repr__(self):
-        what = f"[{torch.typename(self) if hasattr(torch, 'typename') else 'torch.storage'}" \
-            f"(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
+        what = f"[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size " \
+            f"{len(self)}]"
         if self.device.type == "meta":
             return "...\n" + what
         return "\n".join(f" {v}" for v in self.tolist()) + "\n" + what
@@ -279,6 +433,8 @@ def _add_conversions():
             return self._convert(dtype)
         convert.__name__ = name
         setattr(TypedStorage, name, convert)
+        setattr(UntypedStorage, name, lambda self, dtype=dtype: self._typed(torch.uint8)._convert(
+            dtype))
 
 
 _add_conversions()
@@ -318,14 +474,6 @@ def _legacy_classes():
 def _load_from_bytes(b):
     """A storage from the bytes that pickling it gave."""
     return torch.load(io.BytesIO(b), weights_only=False)
-
-
-def _untyped_reduce(storage):
-    """The pickled form of an UntypedStorage."""
-    from torch import serialization
-    buffer = io.BytesIO()
-    serialization._legacy_save(storage, buffer, serialization.pickle, 2)
-    return (_load_from_bytes, (buffer.getvalue(),))
 
 
 # torch.FloatStorage and its like are these.

@@ -62,7 +62,7 @@ def unserializable_hook(f):
 
 def warn_if_has_hooks(tensor):
     """Warns for each hook of the tensor that will not be in the saved file."""
-    for hook in (tensor._backward_hooks or {}).values():
+    for hook in (getattr(tensor, "_backward_hooks", None) or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
             warnings.warn(f"the hook {hook!r} of a tensor is not saved; mark it with "
                           "torch.utils.hooks.unserializable_hook to silence this", stacklevel=2)
