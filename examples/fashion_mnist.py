@@ -114,7 +114,8 @@ def train(model, data, args):
     total = args.steps or args.epochs * len(loader)
     optimizer = torch.optim.SGD(model.parameters(), lr=args.lr, momentum=0.9, nesterov=True,
                                 weight_decay=5e-4)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=args.lr, total_steps=total)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=args.lr, total_steps=total,
+                                                   pct_start=0.2, anneal_strategy="linear")
     model.train()
     history, seconds = [], []
     bar = progress_bar(total, args)
