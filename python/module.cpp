@@ -47,6 +47,7 @@ PyMODINIT_FUNC PyInit__C() {
   init_construct(m);
   init_autograd(m);
   init_function(m);
+  init_memory(m);
   return m;
   FB_PY_END(nullptr)
 }

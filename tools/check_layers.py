@@ -71,8 +71,21 @@ def check_imports(path, text):
                 yield f"{path}:{node.lineno}: torch.nn stands below torch.optim"
 
 
+def check_readmes(paths, root):
+    """A folder of the first level says in at most 40 lines what it is for."""
+    for folder in sorted({p.parts[0] for p in paths if len(p.parts) > 1 and p.parts[0][0] != "."}):
+        if not (root / folder / "README.md").is_file():
+            yield f"{folder}: no README.md says what it is for and what must not go there"
+    for path in paths:
+        if path.name == "README.md" and len(path.parts) > 1:
+            if len((root / path).read_text().splitlines()) > 40:
+                yield f"{path}: more than 40 lines"
+
+
 def check(root):
-    for path in tracked(root):
+    paths = tracked(root)
+    yield from check_readmes(paths, root)
+    for path in paths:
         named = str(path).startswith(USERS_OWN)
         for part in (*path.parts[:-1], path.stem):
             if part.lower() in NAMELESS and not named:

@@ -29,6 +29,8 @@ def test_house_rules():
     ("torch/a.py", "import numpy as np\n", "numpy is imported while torch loads"),
     ("torch/nn/a.py", "try:\n    from torch.optim import SGD\nexcept ImportError:\n    pass\n", "below torch.optim"),
     ("core/c.cpp", "int x;\n" * 1000, "1000 lines"),
+    ("docs/README.md", "line\n" * 41, "docs/README.md: more than 40 lines"),
+    ("loose/a.py", "\n", "loose: no README.md"),
     ("docs/a.md", "lies in /wo" + "rk/main\n", "speaks of the project alone"),
 ])
 def test_breach_is_found(tmp_path, name, text, finding):
@@ -47,6 +49,7 @@ def test_what_is_allowed_passes(tmp_path):
         "core/a.cpp": "#include <functional>\n",
         "torch/a.py": "import os\n\ndef f():\n    import numpy\n    return numpy\n",
         "torch/utils/data.py": "import torch\n",
+        "core/README.md": "what\n", "ops/README.md": "what\n", "torch/README.md": "what\n",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
