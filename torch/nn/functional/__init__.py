@@ -34,6 +34,8 @@ from torch.nn.functional._sparse import *  # noqa: F403
 from torch.nn.functional._sparse import _no_grad_embedding_renorm_  # noqa: F401
 from torch.nn.modules.utils import _list_with_default, _pair, _single, _triple  # noqa: F401
 
+from torch.overrides import has_torch_function  # noqa: F401, E402
+
 linear = builtin("linear", None)
 bilinear = builtin("bilinear")
 conv1d = builtin("conv1d")

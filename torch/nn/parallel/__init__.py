@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from importlib import import_module
 
+# Functions named as their files: once bound, the import of a file no longer replaces them.
+from torch.nn.parallel.data_parallel import DataParallel, data_parallel
+from torch.nn.parallel.parallel_apply import parallel_apply
+from torch.nn.parallel.replicate import replicate
+
 _CONTENTS = {
     "data_parallel": "DataParallel data_parallel",
     "distributed": "DistributedDataParallel",
@@ -27,11 +32,8 @@ __all__ = [
 def __getattr__(name):
     file = _FILE_OF.get(name)
     if file is not None:
-        module = import_module(f"{__name__}.{file}")
-        # A file named as one of its functions is bound here by its import: the function wins.
-        for n in _CONTENTS[file].split():
-            globals()[n] = getattr(module, n)
-        return globals()[name]
+        value = globals()[name] = getattr(import_module(f"{__name__}.{file}"), name)
+        return value
     if name in _CONTENTS:
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from importlib import import_module
 
+# Functions named as their files: once bound, the import of a file no longer replaces them.
+from torch.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm  # noqa: F401
+from torch.nn.utils.weight_norm import remove_weight_norm, weight_norm  # noqa: F401
+
 _CONTENTS = {
     "clip_grad": """
         clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm""",
@@ -29,11 +33,8 @@ __all__ = sorted(_FILE_OF)
 def __getattr__(name):
     file = _FILE_OF.get(name)
     if file is not None:
-        module = import_module(f"{__name__}.{file}")
-        # A file named as one of its functions is bound here by its import: the function wins.
-        for n in _CONTENTS[file].split():
-            globals()[n] = getattr(module, n)
-        return globals()[name]
+        value = globals()[name] = getattr(import_module(f"{__name__}.{file}"), name)
+        return value
     if name in _CONTENTS:
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
-from torch.nn.modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 
 __all__ = [
     "SpectralNorm",
@@ -46,8 +44,10 @@ class SpectralNorm:
             with torch.no_grad():
                 for _ in range(self.n_power_iterations):
                     # In place, so that replicas of the module share the estimate.
-                    v = F.normalize(torch.mv(mat.t(), u), dim=0, eps=self.eps, out=v)
-                    u = F.normalize(torch.mv(mat, v), dim=0, eps=self.eps, out=u)
+                    v = torch.nn.functional.normalize(
+                        torch.mv(mat.t(), u), dim=0, eps=self.eps, out=v
+                    )
+                    u = torch.nn.functional.normalize(torch.mv(mat, v), dim=0, eps=self.eps, out=u)
                 # Cloned, so that backward of an earlier forward still finds its vectors.
                 u = u.clone(memory_format=torch.contiguous_format)
                 v = v.clone(memory_format=torch.contiguous_format)
@@ -89,8 +89,8 @@ class SpectralNorm:
         with torch.no_grad():
             mat = fn.reshape_weight_to_matrix(weight)
             h, w = mat.size()
-            u = F.normalize(weight.new_empty(h).normal_(0, 1), dim=0, eps=eps)
-            v = F.normalize(weight.new_empty(w).normal_(0, 1), dim=0, eps=eps)
+            u = torch.nn.functional.normalize(weight.new_empty(h).normal_(0, 1), dim=0, eps=eps)
+            v = torch.nn.functional.normalize(weight.new_empty(w).normal_(0, 1), dim=0, eps=eps)
         delattr(module, fn.name)
         module.register_parameter(fn.name + "_orig", weight)
         # A plain attribute until the first forward computes it.
@@ -161,7 +161,9 @@ def spectral_norm(
         dim (int, optional): the outputs' dimension: 1 for transposed convolutions, else 0.
     """
     if dim is None:
-        dim = 1 if isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)) else 0
+        nn = torch.nn
+        transposed = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
+        dim = 1 if isinstance(module, transposed) else 0
     SpectralNorm.apply(module, name, n_power_iterations, dim, eps)
     return module
 
