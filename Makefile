@@ -36,7 +36,9 @@ packages:
 	$(PY) tools/link_checkout.py
 	touch $@
 
+# An environment that was copied, or a checkout that was moved, still points at the old place.
 configure: .venv/ready
+	@grep -qsxF "$(CURDIR)" .venv/lib/python3*/site-packages/flambeau.pth || $(PY) tools/link_checkout.py
 	@[ -f $(BUILD)/build.ninja ] || cmake -S . -B $(BUILD) -G Ninja
 
 build: configure
