@@ -67,7 +67,12 @@ template <class V> FB_INLINE V nan() { return k<V>(__builtin_nan("")); }
   FB_INLINE T floor(T a) { return __builtin_floor##s(a); }                                 \
   FB_INLINE T ceil(T a) { return __builtin_ceil##s(a); }                                   \
   FB_INLINE T trunc(T a) { return __builtin_trunc##s(a); }                                 \
-  FB_INLINE T rint(T a) { return __builtin_rint##s(a); }                                   \
+  FB_INLINE T rint(T a) {                                                                  \
+    if (!std::is_constant_evaluated()) return __builtin_rint##s(a);                        \
+    constexpr T big = sizeof(T) == 4 ? T(0x1p23) : T(0x1p52); /* folding knows no mode */  \
+    const T m = __builtin_fabs##s(a);                                                      \
+    return m < big ? __builtin_copysign##s((m + big) - big, a) : a;                        \
+  }                                                                                        \
   FB_INLINE T copysign(T a, T b) { return __builtin_copysign##s(a, b); }                   \
   FB_INLINE T min(T a, T b) { return a < b ? a : b; }                                      \
   FB_INLINE T max(T a, T b) { return a > b ? a : b; }                                      \
@@ -75,7 +80,7 @@ template <class V> FB_INLINE V nan() { return k<V>(__builtin_nan("")); }
   FB_INLINE I bits(T a) { return std::bit_cast<I>(a); }                                    \
   FB_INLINE T from_bits(I a) { return std::bit_cast<T>(a); }                               \
   /* to nearest; the argument must fit (|a| < 2^31, 2^51): clamp before */                 \
-  FB_INLINE I to_int(T a) { return static_cast<I>(__builtin_rint##s(a)); }                 \
+  FB_INLINE I to_int(T a) { return static_cast<I>(rint(a)); }                 \
   FB_INLINE T to_float(I a) { return static_cast<T>(a); }                                  \
   FB_INLINE I shift_right_logical(I a, int n) { return I(std::make_unsigned_t<I>(a) >> n); }
 FB_SCALAR_DOMAIN(float, int32_t, f)

@@ -71,7 +71,7 @@ template <class V> FB_INLINE V exp(V x) {
   return detail::scale_by(k<V>(1) + detail::exp_less_one(a.r), a.t);
 }
 
-// f32: 0.8 ULP; f64: 0.8 ULP.
+// f32: 0.9 ULP; f64: 0.95 ULP.
 template <class V> FB_INLINE V exp2(V x) {
   x = min(c<V>(129.0f, 1025.0), max(c<V>(-151.0f, -1076.0), x));
   const V shift = detail::exp_shift<V>();
@@ -84,7 +84,7 @@ template <class V> FB_INLINE V exp2(V x) {
   return detail::scale_by(fma(horner(r, f, d), r, k<V>(1)), t);
 }
 
-// f32: 1.5 ULP; f64: 1.5 ULP. 2^n (e^r - 1) + (2^n - 1), at half scale so that n = 128 does not overflow early.
+// f32: 1.51 ULP; f64: 1.7 ULP. 2^n (e^r - 1) + (2^n - 1), at half scale so that n = 128 does not overflow early.
 template <class V> FB_INLINE V expm1(V x) {
   const V y = min(c<V>(89.0f, 710.0), max(c<V>(-26.0f, -56.0), x));
   const auto a = detail::reduce_exp(y);
