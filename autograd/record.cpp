@@ -138,14 +138,14 @@ struct OpNode final : Node {
     // Numbers in tensor positions were not tensors when saved; they come back as constants.
     int k = 0;
     for (size_t i = 0; i < op->schema.args.size(); ++i) {
-      if (!(op->schema.tensor_mask >> i & 1)) continue;
+      if (!(c.operands >> i & 1)) continue;
       if (args.v[int64_t(i)].is_number()) x[k] = wrapped(args.v[int64_t(i)].scalar());
       ++k;
     }
     const Tensor y = saved_out ? out[0].unpack(*this) : Tensor();
     k = 0;
     for (size_t i = 0; i < op->schema.args.size(); ++i) {
-      if (!(op->schema.tensor_mask >> i & 1)) continue;
+      if (!(c.operands >> i & 1)) continue;
       if (needed >> i & 1) grads[size_t(edge_of[int64_t(i)])] = run_pointwise_grad(*op, k, g, x, y, args.v.data());
       ++k;
     }
@@ -169,11 +169,12 @@ OpNode* make_node(const OpEntry& op, const Value* args, bool inplace) {
   const size_t n = f.schema.args.size();
   const PointwiseCard* pw = op.card->vjp ? nullptr : op.card->pointwise;
   const VjpRule* rule = op.card->vjp;
+  const uint64_t operands = pw ? pw->operands : f.schema.tensor_mask;
   uint64_t want = 0;
   int operand = 0;
   for (size_t i = 0; i < n; ++i) {
     const uint64_t bit = uint64_t(1) << i;
-    if (f.schema.tensor_mask & bit) {
+    if (operands & bit) {
       const int k = operand++;
       if (args[i].tag != Tag::tensor || !requires_grad(args[i].tensor())) continue;
       if (pw ? !pw->grads[k].has : rule && !(rule->wrt & bit)) continue;
@@ -191,7 +192,7 @@ OpNode* make_node(const OpEntry& op, const Value* args, bool inplace) {
   if (pw) {
     operand = 0;
     for (size_t i = 0; i < n; ++i) {
-      if (!(f.schema.tensor_mask >> i & 1)) continue;
+      if (!(operands >> i & 1)) continue;
       if (want >> i & 1) {
         node->saved_in |= pw->grads[operand].saves_in;  // a mask of operands
         node->saved_out |= pw->grads[operand].saves_out;
@@ -211,11 +212,11 @@ OpNode* make_node(const OpEntry& op, const Value* args, bool inplace) {
     const uint64_t bit = uint64_t(1) << i;
     node->edge_of.push_back(-1);
     node->edge_count.push_back(0);
-    if (f.schema.tensor_mask & bit) {
+    if (operands & bit) {
       const int k = operand++;
       const Tensor& t = args[i].tag == Tag::tensor ? args[i].tensor() : FromValue<Tensor>::none;
       // Edge 0 of an in-place write is the past of what is written, wanted or not.
-      if ((want & bit) || (pw ? pw->grads[k].has : rule && (rule->wrt & bit))) {
+      if ((want & bit) || (pw ? pw->grads[k].has && (f.schema.tensor_mask & bit) : rule && (rule->wrt & bit))) {
         node->edge_of[int64_t(i)] = int32_t(node->next.size());
         node->edge_count[int64_t(i)] = 1;
         node->next.push_back(want & bit ? gradient_edge(t) : Edge());

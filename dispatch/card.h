@@ -83,9 +83,15 @@ template <class C, int I, class V, int M> constexpr auto vjp_of() {
   else if constexpr (I == 2) return member_vjp2<C, V, M>();
   else return member_vjp3<C, V, M>();
 }
-// Counts tensors and numbers among a schema's arguments at compile time.
-constexpr int count_arguments(const char* s, bool tensors) {
-  int depth = 0, n = 0;
+// Which arguments of a schema are operands (tensors, and the numbers of `scalar_operands`) and which plain numbers.
+struct PointArguments {
+  uint64_t operands = 0, attrs = 0;
+  constexpr int nin() const { return __builtin_popcountll(operands); }
+  constexpr int nattr() const { return __builtin_popcountll(attrs); }
+};
+constexpr PointArguments point_arguments(const char* s, uint64_t scalar_operands) {
+  int depth = 0, index = 0;
+  PointArguments n;
   bool at_start = false;
   for (; *s; ++s) {
     if (*s == '(' && depth++ == 0) {
@@ -98,16 +104,19 @@ constexpr int count_arguments(const char* s, bool tensors) {
       at_start = true;
       continue;
     }
-    if (*s == ' ') continue;
+    if (*s == ' ' || *s == '*') continue;
     if (at_start) {
       at_start = false;
       const bool is_tensor = s[0] == 'T' && s[1] == 'e';
       const bool is_number = (s[0] == 'S' && s[1] == 'c' && s[6] != 'T') || (s[0] == 'f' && s[1] == 'l') || (s[0] == 'i' && s[1] == 'n') || (s[0] == 'b' && s[1] == 'o');
-      if (tensors ? is_tensor : is_number) ++n;
+      const uint64_t bit = uint64_t(1) << index++;
+      if (is_tensor || (scalar_operands & bit)) n.operands |= bit;
+      else if (is_number) n.attrs |= bit;
     }
   }
   return n;
 }
+template <class C> inline constexpr PointArguments arguments_of = point_arguments(C::schema, C::scalar_operands);
 
 template <class T> inline constexpr bool present = !std::is_same_v<T, std::nullptr_t>;
 
@@ -130,7 +139,7 @@ template <class C, int I> constexpr bool has_gradient() {
 
 template <class C, int I> Tensor point_gradient_over_tensors(const Tensor& g, const Tensor* in, const Tensor& out, const Value* attrs, int mode) {
   Tensor a[8];
-  for (int i = 0; i < count_arguments(C::schema, false); ++i) a[i] = domain<Tensor>::constant(attrs[i].floating());
+  for (int i = 0; i < arguments_of<C>.nattr(); ++i) a[i] = domain<Tensor>::constant(attrs[i].floating());
   const PointSource<Tensor> s{in, &out, &g, a};
   Tensor r;
   [&]<int... M>(std::integer_sequence<int, M...>) {
@@ -141,7 +150,7 @@ template <class C, int I> Tensor point_gradient_over_tensors(const Tensor& g, co
 
 template <class C, int I> constexpr PointwiseGrad point_grad_info() {
   PointwiseGrad g;
-  if constexpr (I < count_arguments(C::schema, true))
+  if constexpr (I < arguments_of<C>.nin())
     if constexpr (has_gradient<C, I>()) {
       g.has = true;
       uint32_t in = 0;
@@ -181,6 +190,7 @@ template <class C> struct pointwise : card_base<C> {
   static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
   static constexpr uint32_t types = types::floating;
   static constexpr uint32_t bool_operands = 0;
+  static constexpr uint64_t scalar_operands = 0;  // `Scalar` arguments (by position) that take part as operands do
   static constexpr Promotion promotion{};
 };
 // A program over other cards, expanded above autograd: `static Tensor body(args...)`.
@@ -217,8 +227,10 @@ namespace detail {
 
 template <class C> constexpr PointwiseCard make_pointwise() {
   PointwiseCard p{};
-  p.nin = count_arguments(C::schema, true);
-  p.nattr = count_arguments(C::schema, false);
+  p.nin = arguments_of<C>.nin();
+  p.nattr = arguments_of<C>.nattr();
+  p.operands = arguments_of<C>.operands;
+  p.attrs = arguments_of<C>.attrs;
   p.types = C::types;
   p.bool_operands = C::bool_operands;
   if constexpr (requires { C::promotion_of; }) p.promotion = &C::promotion_of;
@@ -226,6 +238,7 @@ template <class C> constexpr PointwiseCard make_pointwise() {
   p.modes = modes_of<C>();
   if constexpr (requires { C::mode; }) p.mode = &C::mode;
   if constexpr (requires { C::check; }) p.check = &C::check;
+  if constexpr (requires { C::attributes; }) p.attributes = &C::attributes;
   if constexpr (!requires { typename C::vjp; }) {
     p.grads[0] = point_grad_info<C, 0>();
     p.grads[1] = point_grad_info<C, 1>();

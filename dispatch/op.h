@@ -20,12 +20,14 @@ using Invoke = void (*)(const OpEntry& op, const Value* args, Results& out);
 // Which names a card gets; a card says so, its family has a default.
 namespace form {
 enum : uint32_t {
-  fn = 1,        // torch.NAME
-  method = 2,    // Tensor.NAME
-  inplace = 4,   // NAME_ as method, and as torch.NAME_ where fn holds too
-  out = 8,       // out=
-  nn = 16,       // torch._C._nn.NAME
-  hidden = 32,   // torch.ops.aten only
+  fn = 1,           // torch.NAME
+  method = 2,       // Tensor.NAME
+  inplace = 4,      // NAME_: as a method where method holds, in torch._C._nn where nn holds
+  out = 8,          // out=
+  nn = 16,          // torch._C._nn.NAME
+  hidden = 32,      // torch.ops.aten only
+  special = 64,     // torch._C._special.NAME
+  fn_inplace = 128, // torch.NAME_ as well
 };
 }
 

@@ -297,21 +297,25 @@ namespace {
 struct Prepared {
   Value operands[kMaxOperands];
   Scalar attrs[8];
-  int nin = 0, nattr = 0, mode = 0;
+  int nin = 0, mode = 0;
 };
 
-// Splits the arguments of a call into operands and numbers.
+void fill_attributes(const PointwiseCard& c, const Value* args, DType compute, Scalar* to) {
+  if (c.attributes) return c.attributes(args, compute, to);
+  int n = 0;
+  for (uint64_t m = c.attrs; m; m &= m - 1) to[n++] = args[__builtin_ctzll(m)].scalar();
+}
+
+// The operands of a call.
 void prepare(const OpEntry& op, const Value* args, Prepared& p) {
   const PointwiseCard& c = *op.card->pointwise;
-  const size_t n = op.functional->schema.args.size();
-  const uint64_t tensors = op.functional->schema.tensor_mask;
-  for (size_t i = 0; i < n; ++i) {
-    if (tensors >> i & 1) {
-      if (!is_operand(args[i])) raise_type(op.schema.name, ": argument '", op.schema.args[i].name, "' must be a Tensor, None was given");
-      p.operands[p.nin++] = args[i];
-    } else if (op.schema.args[i].type != ArgType::string) p.attrs[p.nattr++] = args[i].scalar();
+  for (uint64_t m = c.operands; m; m &= m - 1) {
+    const int i = __builtin_ctzll(m);
+    if (is_operand(args[i])) p.operands[p.nin++] = args[i];
+    // An operand that may be absent is not read then (the mode says so): the first stands in its place.
+    else if (p.nin && op.schema.args[size_t(i)].optional) p.operands[p.nin++] = p.operands[0];
+    else raise_type(op.schema.name, ": argument '", op.schema.args[size_t(i)].name, "' must be a Tensor, None was given");
   }
-  if (c.check) c.check(args);
   if (c.mode) p.mode = c.mode(args);
 }
 
@@ -330,6 +334,7 @@ void run_pointwise(const OpEntry& op, const Value* args, Results& res) {
   DType common = result_type(p.operands, p.nin, c.bool_operands);
   if (common == DType::none) raise_no_common_type(op.schema.name.c_str(), p.operands, p.nin);
   if (pr.int_to_float && is_integral(common, true)) common = default_dtype;
+  if (c.check) c.check(args, common);
   // A bare complex number among the attributes (alpha, value) makes the operation complex in PyTorch only through operands.
   const DType result = pr.result == ResultType::boolean ? DType::boolean : pr.result == ResultType::real ? to_real(common) : common;
   const KernelRecord& k = pointwise_kernel(op);
@@ -338,6 +343,7 @@ void run_pointwise(const OpEntry& op, const Value* args, Results& res) {
   if (!body)
     raise(c.types & types::bit(common) || is_float8(common) ? ErrorKind::not_implemented : ErrorKind::not_implemented,
           text("operator ", op.schema.name, " is not implemented for type ", common));
+  fill_attributes(c, args, common, p.attrs);
   const PointwiseRun run = k.loop;
   if (op.form == OpForm::functional) {
     res.push(run_pointwise_body(op.schema.name.c_str(), run, body, p.operands, p.nin, c.bool_operands, common, result, p.attrs, nullptr));
@@ -373,11 +379,7 @@ Tensor run_pointwise_grad(const OpEntry& op, int i, const Tensor& g, const Tenso
   Value attrs[8];
   Scalar scalars[8];
   int nattr = 0;
-  for (size_t a = 0; a < op.functional->schema.args.size(); ++a)
-    if (!(op.functional->schema.tensor_mask >> a & 1) && op.functional->schema.args[a].type != ArgType::string) {
-      attrs[nattr] = args[a];
-      scalars[nattr++] = args[a].scalar();
-    }
+  for (uint64_t m = c.attrs; m; m &= m - 1) attrs[nattr++] = args[__builtin_ctzll(m)];
   const int mode = c.mode ? c.mode(args) : 0;
   bool again = tls.grad_enabled && (g->flags & (kRequiresGrad | kTrackedView));
   if (tls.grad_enabled) {
@@ -391,9 +393,10 @@ Tensor run_pointwise_grad(const OpEntry& op, int i, const Tensor& g, const Tenso
   uint32_t masks = 0;
   for (int k = 0; k < c.nin; ++k)
     if (gi.saves_in >> k & 1) {
+      const Tensor& x = operands[k].defined() ? operands[k] : g;  // an absent operand is not read
       if (c.bool_operands >> k & 1) masks |= 1u << n;
-      v[n++] = Value(operands[k]);
-      plain = plain && operands[k].defined() && !(operands[k]->flags & (kConj | kNeg)) && operands[k].device().is_cpu();
+      v[n++] = Value(x);
+      plain = plain && !(x->flags & (kConj | kNeg)) && x.device().is_cpu();
     }
   if (gi.saves_out) {
     v[n++] = Value(result);
@@ -404,9 +407,11 @@ Tensor run_pointwise_grad(const OpEntry& op, int i, const Tensor& g, const Tenso
     const DType common = result_type(v, n, masks);
     const auto& table = *static_cast<const PointwiseTable*>(op.functional->cpu[0]->table);
     if (table.grads && common != DType::none)
-      if (const PointwiseBody body = table.grads[(i * c.modes + mode) * kTypeSlots + int(common)])
+      if (const PointwiseBody body = table.grads[(i * c.modes + mode) * kTypeSlots + int(common)]) {
+        fill_attributes(c, args, common, scalars);
         return run_pointwise_body(op.schema.name.c_str(), op.functional->cpu[0]->loop, body, v, n, masks,
                                   common, common, scalars, nullptr);
+      }
   }
   return gi.over_tensors(g, operands, result, attrs, mode);
 }

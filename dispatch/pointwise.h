@@ -37,11 +37,14 @@ struct PointwiseGrad {
 struct PointwiseCard {
   int nin, nattr;
   uint32_t types;
+  uint64_t operands, attrs;                    // which arguments of the schema are operands, and which numbers
   uint32_t bool_operands;                      // operands that are masks: loaded as bool, outside promotion
   Promotion (*promotion)(const Value* args);
   int modes;
   int (*mode)(const Value* args);              // which variant a string argument chooses
-  void (*check)(const Value* args);            // null, or raises for bad arguments
+  void (*check)(const Value* args, DType compute);  // null, or raises for bad arguments
+  // null, or fills the numbers from the arguments, where they depend on the type or may be absent
+  void (*attributes)(const Value* args, DType compute, Scalar* to);
   PointwiseGrad grads[kMaxOperands];
 };
 

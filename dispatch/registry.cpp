@@ -69,6 +69,7 @@ struct Registry {
     OpEntry& e = add(std::move(f));
     e.functional = &e;
     e.packet->forms |= c.forms;
+    std::vector<OpEntry*> derived;
     if (!e.packet->doc || !*e.packet->doc) e.packet->doc = c.doc;
     if (c.forms & form::inplace) {
       OpEntry i;
@@ -83,7 +84,8 @@ struct Registry {
       i.grad_name = e.grad_name;
       i.functional = &e;
       OpEntry& ie = add(std::move(i));
-      ie.packet->forms |= c.forms & (form::fn | form::method | form::nn);
+      derived.push_back(&ie);
+      ie.packet->forms |= (c.forms & (form::method | form::nn | form::hidden)) | (c.forms & form::fn_inplace ? uint32_t(form::fn) : 0u);
       if (!ie.packet->doc) ie.packet->doc = c.doc;
     }
     if (c.forms & form::out) {
@@ -92,7 +94,7 @@ struct Registry {
       o.form = OpForm::out;
       o.schema = e.schema;
       const std::string& ov = e.schema.overload;
-      o.schema.overload = ov.empty() || ov == "Tensor" ? "out" : ov + "_out";
+      o.schema.overload = (ov.empty() || ov == "Tensor") && !ops.count(e.schema.name + ".out") ? "out" : ov + "_out";
       o.functional = &e;
       for (size_t k = 0; k < e.schema.returns.size(); ++k) {
         ArgSpec a;
@@ -105,21 +107,25 @@ struct Registry {
         o.schema.returns[k].written = true;
       }
       o.schema.writes = true;
-      if (!ops.count(o.schema.full_name())) add(std::move(o));
+      if (!ops.count(o.schema.full_name())) derived.push_back(&add(std::move(o)));
     }
     // Other names: the same card under a name of its own, forms included.
     for (const char* a = c.aliases; a && *a;) {
       const char* end = strchr(a, ' ');
       const std::string name = end ? std::string(a, end) : std::string(a);
       std::vector<OpEntry> copies;
-      for (OpEntry* q : {&e}) copies.push_back(*q);
-      for (auto& [full, q] : ops)
-        if (q->functional == &e && q != &e) copies.push_back(*q);
+      copies.push_back(e);
+      for (OpEntry* q : derived) copies.push_back(*q);
       for (OpEntry& q : copies) {
         q.schema.name = name + (q.form == OpForm::inplace ? "_" : "");
-        if (q.form == OpForm::inplace && name.rfind("special_", 0) == 0) continue;
+        const bool special = name.rfind("special_", 0) == 0;  // never in place, never a method
+        if (q.form == OpForm::inplace && special) continue;
+        const bool inplace = q.form == OpForm::inplace;
         OpEntry& added = add(std::move(q));
-        added.packet->forms |= c.forms;
+        if (special) added.packet->forms |= form::special | form::out;
+        else if (inplace)
+          added.packet->forms |= (c.forms & (form::method | form::nn)) | (c.forms & form::fn_inplace ? uint32_t(form::fn) : 0u);
+        else added.packet->forms |= c.forms;
         if (!added.packet->doc) added.packet->doc = c.doc;
       }
       a = end ? end + 1 : a + strlen(a);

@@ -47,7 +47,7 @@ template <class V, class T> [[gnu::always_inline]] inline V load_as(const T* p) 
 template <class C, int M, class T> struct Forward {
   using V = typename Lanes<T>::V;
   static constexpr int W = Lanes<T>::width;
-  static constexpr int nin = detail::count_arguments(C::schema, true), nattr = detail::count_arguments(C::schema, false);
+  static constexpr int nin = detail::arguments_of<C>.nin(), nattr = detail::arguments_of<C>.nattr();
   static constexpr bool is_mask(int i) { return C::bool_operands >> i & 1; }
 
   template <int I> using In = std::conditional_t<is_mask(I), bool, T>;
@@ -114,7 +114,7 @@ template <class C, int M, class T> struct Forward {
 template <class C, int K, int M, class T> struct Backward {
   using V = typename Lanes<T>::V;
   static constexpr int W = Lanes<T>::width;
-  static constexpr int nattr = detail::count_arguments(C::schema, false);
+  static constexpr int nattr = detail::arguments_of<C>.nattr();
   static constexpr PointwiseGrad info = detail::pointwise_card<C>.grads[K];
   static constexpr int saved = __builtin_popcount(info.saves_in);
   static constexpr int nin = 1 + saved + info.saves_out;
@@ -200,7 +200,7 @@ template <class C, int K, int M> constexpr void fill_backward(PointwiseBody* t) 
 }
 template <class C> struct Tables {
   static constexpr int modes = detail::modes_of<C>();
-  static constexpr int nin = detail::count_arguments(C::schema, true);
+  static constexpr int nin = detail::arguments_of<C>.nin();
   struct F { PointwiseBody b[modes * kTypeSlots]; };
   struct B { PointwiseBody b[nin * modes * kTypeSlots]; };
   static constexpr F forward = [] {
