@@ -21,6 +21,25 @@ template <> struct Lanes<half> { using V = Vec<float>; static constexpr int widt
 template <> struct Lanes<bfloat16> { using V = Vec<float>; static constexpr int width = 8; };
 template <> struct Lanes<double> { using V = Vec<double>; static constexpr int width = 4; };
 
+// A card may ask for scalars: `lane_by_lane` for math that iterates (half formats compute in float), `storage_lanes` for
+// math on the stored format itself.
+template <class C, class T> struct CardLanes : Lanes<T> {};
+template <class C, class T> requires requires { C::lane_by_lane; } struct CardLanes<C, T> {
+  using V = std::conditional_t<std::is_same_v<T, half> || std::is_same_v<T, bfloat16>, float, T>;
+  static constexpr int width = 1;
+};
+template <class C, class T> requires requires { C::storage_lanes; } struct CardLanes<C, T> {
+  using V = T;
+  static constexpr int width = 1;
+};
+// Derivatives have no business with the stored format.
+template <class C, class T> struct GradientLanes : CardLanes<C, T> {};
+template <class C, class T> requires requires { C::storage_lanes; } struct GradientLanes<C, T> : Lanes<T> {};
+template <class C> constexpr bool raw_attributes() {
+  if constexpr (requires { C::raw_attributes; }) return C::raw_attributes;
+  else return false;
+}
+
 inline Mask<4> load_mask(const bool* p, Mask<4>*) {
   return Mask<4>((Mask<4>::raw)_mm256_cmpgt_epi32(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)p)), _mm256_setzero_si256()));
 }
@@ -37,7 +56,8 @@ template <int B> inline void store_mask(bool* p, Mask<B> m) {
 }
 
 template <class V, class T> [[gnu::always_inline]] inline V load_as(const T* p) {
-  if constexpr (Lanes<T>::width == 1) return *p;
+  if constexpr (std::is_same_v<V, T>) return *p;
+  else if constexpr (std::is_same_v<V, float>) return float(*p);
   else return load(p);
 }
 
@@ -45,8 +65,9 @@ template <class V, class T> [[gnu::always_inline]] inline V load_as(const T* p) 
 
 // ---- forward ----
 template <class C, int M, class T> struct Forward {
-  using V = typename Lanes<T>::V;
-  static constexpr int W = Lanes<T>::width;
+  using V = typename CardLanes<C, T>::V;
+  using Attr = std::conditional_t<raw_attributes<C>(), double, V>;
+  static constexpr int W = CardLanes<C, T>::width;
   static constexpr int nin = detail::arguments_of<C>.nin(), nattr = detail::arguments_of<C>.nattr();
   static constexpr bool is_mask(int i) { return C::bool_operands >> i & 1; }
 
@@ -59,7 +80,7 @@ template <class C, int M, class T> struct Forward {
     else return load_as<V>(q);
   }
   template <size_t... I, size_t... A>
-  [[gnu::always_inline]] static auto apply(std::index_sequence<I...>, std::index_sequence<A...>, char* const* in, int64_t i, const V* a) {
+  [[gnu::always_inline]] static auto apply(std::index_sequence<I...>, std::index_sequence<A...>, char* const* in, int64_t i, const Attr* a) {
     constexpr auto f = detail::member_fn<C, V, M>();
     return f(get<int(I)>(in[I], i)..., a[A]...);
   }
@@ -76,9 +97,11 @@ template <class C, int M, class T> struct Forward {
   }
 
   static void body(char* out, char* const* in, int64_t n, const Scalar* attrs, bool stream) {
-    V a[nattr + 1];
+    Attr a[nattr + 1];
     for (int k = 0; k < nattr; ++k) {
-      if constexpr (W == 1) a[k] = attrs[k].template to<T>();
+      if constexpr (std::is_same_v<Attr, double>) a[k] = attrs[k].to_double();
+      else if constexpr (W == 1 && !std::is_same_v<V, T>) a[k] = float(attrs[k].to_double());
+      else if constexpr (W == 1) a[k] = attrs[k].template to<T>();
       else a[k] = V(lane_t<V>(attrs[k].to_double()));
     }
     Out* o = reinterpret_cast<Out*>(out);
@@ -112,8 +135,8 @@ template <class C, int M, class T> struct Forward {
 
 // ---- backward of operand K: inputs are g, the saved operands in order, the saved result ----
 template <class C, int K, int M, class T> struct Backward {
-  using V = typename Lanes<T>::V;
-  static constexpr int W = Lanes<T>::width;
+  using V = typename GradientLanes<C, T>::V;
+  static constexpr int W = GradientLanes<C, T>::width;
   static constexpr int nattr = detail::arguments_of<C>.nattr();
   static constexpr PointwiseGrad info = detail::pointwise_card<C>.grads[K];
   static constexpr int saved = __builtin_popcount(info.saves_in);
@@ -144,12 +167,13 @@ template <class C, int K, int M, class T> struct Backward {
   static void body(char* out, char* const* in, int64_t n, const Scalar* attrs, bool stream) {
     V a[nattr + 1];
     for (int q = 0; q < nattr; ++q) {
-      if constexpr (W == 1) a[q] = attrs[q].template to<T>();
+      if constexpr (W == 1 && !std::is_same_v<V, T>) a[q] = float(attrs[q].to_double());
+      else if constexpr (W == 1) a[q] = attrs[q].template to<T>();
       else a[q] = V(lane_t<V>(attrs[q].to_double()));
     }
     T* o = reinterpret_cast<T*>(out);
     if constexpr (W == 1) {
-      for (int64_t i = 0; i < n; ++i) o[i] = apply(in, i, a);
+      for (int64_t i = 0; i < n; ++i) o[i] = T(apply(in, i, a));
     } else {
       int64_t i = 0;
       if (stream && (reinterpret_cast<uintptr_t>(o) & 31) == 0) {
@@ -222,9 +246,14 @@ template <class C> struct Tables {
   static constexpr PointwiseTable table{forward.b, grads.b};
 };
 
+// A card that says `using loops = Other` has the same operands, numbers and mathematics as Other.
+template <class C> struct LoopsOf { using type = C; };
+template <class C> requires requires { typename C::loops; } struct LoopsOf<C> { using type = typename C::loops; };
+
 template <class C> constexpr KernelRecord pointwise_record() {
   if constexpr (C::kind == CardKind::pointwise)
-    return {C::schema, DeviceType::cpu, KernelStyle::pointwise, 100, nullptr, nullptr, &Tables<C>::table, &run_pointwise_loop};
+    return {C::schema, DeviceType::cpu, KernelStyle::pointwise, 100, nullptr, nullptr, &Tables<typename LoopsOf<C>::type>::table,
+            &run_pointwise_loop};
   else
     return {nullptr, DeviceType::cpu, KernelStyle::pointwise, 100, nullptr, nullptr, nullptr, nullptr};
 }

@@ -1,6 +1,7 @@
 // Integers, bool and complex numbers as domains, so that cards may say k<V>(1) or select(m, a, b) for every type.
 #pragma once
 #include "core/complex.h"
+#include "core/half.h"
 #include "ops/math/domain.h"
 
 namespace fb {
@@ -12,6 +13,8 @@ struct domain<T> {
   static constexpr int lanes = 1;
   static constexpr T constant(T c) { return c; }
 };
+template <> struct domain<half> { using mask = bool; };      // for math on the stored format itself
+template <> struct domain<bfloat16> { using mask = bool; };
 template <class T> struct domain<Complex<T>> {
   using lane = T;
   using mask = bool;

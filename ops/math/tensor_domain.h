@@ -2,7 +2,8 @@
 // A named function is its card here. Bodies are defined in ops/math/tensor_domain.cpp.
 #pragma once
 #include "core/tensor.h"
-#include "ops/math/number_domain.h"
+#include "ops/math/number_domain.h"  // before math.h, whose templates look these names up
+#include "ops/math/math.h"
 
 namespace fb {
 

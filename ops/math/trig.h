@@ -101,18 +101,18 @@ template <class V> FB_INLINE V sin_of_quadrant(const TrigReduced<V>& a, int_t<V>
 
 constexpr double sin_large(double x) {
   if (!(x - x == 0)) return x - x;
-  const auto a = reduce_trig_large(abs(x));
+  const auto a = reduce_trig_large(fb::abs(x));
   const double s = sin_of_quadrant(a, a.q);
   return x < 0 ? -s : s;
 }
 constexpr double cos_large(double x) {
   if (!(x - x == 0)) return x - x;
-  const auto a = reduce_trig_large(abs(x));
+  const auto a = reduce_trig_large(fb::abs(x));
   return sin_of_quadrant(a, a.q + 1);
 }
 constexpr double tan_large(double x) {
   if (!(x - x == 0)) return x - x;
-  const auto a = reduce_trig_large(abs(x));
+  const auto a = reduce_trig_large(fb::abs(x));
   const double t = sin_of_quadrant(a, a.q) / sin_of_quadrant(a, a.q + 1);
   return x < 0 ? -t : t;
 }
