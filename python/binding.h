@@ -121,6 +121,7 @@ void init_autograd(PyObject* m);
 void init_function(PyObject* m);
 void init_generator(PyObject* m);
 void init_memory(PyObject* m);
+void init_optim(PyObject* m);
 
 PyObject* tensor_getitem(PyObject* self, PyObject* index);
 int tensor_setitem(PyObject* self, PyObject* index, PyObject* value);

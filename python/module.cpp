@@ -48,6 +48,7 @@ PyMODINIT_FUNC PyInit__C() {
   init_autograd(m);
   init_function(m);
   init_memory(m);
+  init_optim(m);
   return m;
   FB_PY_END(nullptr)
 }

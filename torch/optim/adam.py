@@ -3,7 +3,7 @@
 import torch
 from torch.optim._per_tensor import check_capturable, evaluate, new_count, number, zeros_like
 from torch.optim.optimizer import (Optimizer, _check_at_least, _check_betas, _check_fused,
-                                   _check_lr, _get_value, _plain, _real,
+                                   _check_lr, _get_value, _real,
                                    _use_grad_for_differentiable)
 
 __all__ = ["Adam", "adam"]
@@ -11,6 +11,9 @@ __all__ = ["Adam", "adam"]
 _fused_adam_ = getattr(torch, "_fused_adam_", None)
 _fused_adamw_ = getattr(torch, "_fused_adamw_", None)
 _foreach_add_ = getattr(torch, "_foreach_add_", None)
+_collect_for_step = torch._C._collect_for_step
+_STATE = ("exp_avg", "exp_avg_sq", "step")
+_STATE_AMSGRAD = (*_STATE, "max_exp_avg_sq")
 
 
 def adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, foreach=None,
@@ -94,10 +97,6 @@ class Adam(Optimizer):
                     s["step"] = torch.tensor(float(s["step"]), dtype=torch.float32)
 
     def _new_state(self, p, group):
-        check_capturable(group, p)
-        if p.grad.is_sparse:
-            raise RuntimeError(f"{type(self).__name__} takes dense gradients, got a sparse one for "
-                               f"a parameter of shape {tuple(p.shape)}; see SparseAdam")
         state = self.state[p]
         state["step"] = new_count(group, p)
         state["exp_avg"] = zeros_like(p)
@@ -110,39 +109,44 @@ class Adam(Optimizer):
     def step(self, closure=None):
         """Updates all parameters; returns the loss of `closure` if there is one."""
         loss = evaluate(closure)
-        state = self.state
+        scaled = "grad_scale" in self.__dict__ or "found_inf" in self.__dict__
         for group in self.param_groups:
-            params = [p for p in group["params"] if p.grad is not None]
-            if not params:
-                continue
-            grads = [p.grad for p in params]
-            states = [state[p] or self._new_state(p, group) for p in params]
-            means = [s["exp_avg"] for s in states]
-            squares = [s["exp_avg_sq"] for s in states]
-            counts = [s["step"] for s in states]
             amsgrad = group["amsgrad"]
-            tops = [s["max_exp_avg_sq"] for s in states] if amsgrad else []
-            beta1, beta2 = group["betas"]
-            decoupled = group["decoupled_weight_decay"]
-            scale, inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
-            if _fused_adam_ is not None and not group["differentiable"] and (
-                    scale is None and inf is None) and _plain(params, grads):
-                _foreach_add_(counts, 1)
-                (_fused_adamw_ if decoupled else _fused_adam_)(
-                    params, grads, means, squares, tops, counts, lr=number(group["lr"], group),
-                    beta1=number(beta1, group), beta2=number(beta2, group),
-                    weight_decay=group["weight_decay"], eps=group["eps"], amsgrad=amsgrad,
-                    maximize=group["maximize"])
-                continue
-            for p, g in zip(params, grads):
-                check_capturable(group, p)
-                if g.is_sparse:
-                    raise RuntimeError(f"{type(self).__name__} takes dense gradients, got a sparse "
-                                       f"one for a parameter of shape {tuple(p.shape)}")
-            adam(params, grads, means, squares, tops, counts, capturable=group["capturable"],
-                 differentiable=group["differentiable"], grad_scale=scale, found_inf=inf,
-                 decoupled_weight_decay=decoupled, amsgrad=amsgrad, beta1=number(beta1, group),
-                 beta2=number(beta2, group), lr=number(group["lr"], group),
-                 weight_decay=group["weight_decay"], eps=group["eps"],
-                 maximize=group["maximize"])
+            if _fused_adam_ is not None and not scaled and not group["differentiable"] \
+                    and not group["capturable"]:
+                simple, params, grads, means, squares, counts, *tops = _collect_for_step(
+                    group["params"], self.state, _STATE_AMSGRAD if amsgrad else _STATE)
+                if simple:
+                    if params:
+                        beta1, beta2 = group["betas"]
+                        _foreach_add_(counts, 1)
+                        step = _fused_adamw_ if group["decoupled_weight_decay"] else _fused_adam_
+                        step(params, grads, means, squares, tops[0] if tops else [], counts,
+                             lr=number(group["lr"], group), beta1=number(beta1, group),
+                             beta2=number(beta2, group), weight_decay=group["weight_decay"],
+                             eps=group["eps"], amsgrad=amsgrad, maximize=group["maximize"])
+                    continue
+            self._step_one_by_one(group)
         return loss
+
+    def _step_one_by_one(self, group):
+        """The first step (which makes the state), and tensors that are not alike."""
+        params = [p for p in group["params"] if p.grad is not None]
+        for p in params:
+            check_capturable(group, p)
+            if p.grad.is_sparse:
+                raise RuntimeError(f"{type(self).__name__} takes dense gradients, got a sparse one "
+                                   f"for a parameter of shape {tuple(p.shape)}; see SparseAdam")
+        states = [self.state[p] or self._new_state(p, group) for p in params]
+        amsgrad = group["amsgrad"]
+        beta1, beta2 = group["betas"]
+        adam(params, [p.grad for p in params], [s["exp_avg"] for s in states],
+             [s["exp_avg_sq"] for s in states],
+             [s["max_exp_avg_sq"] for s in states] if amsgrad else [],
+             [s["step"] for s in states], capturable=group["capturable"],
+             differentiable=group["differentiable"], grad_scale=getattr(self, "grad_scale", None),
+             found_inf=getattr(self, "found_inf", None),
+             decoupled_weight_decay=group["decoupled_weight_decay"], amsgrad=amsgrad,
+             beta1=number(beta1, group), beta2=number(beta2, group),
+             lr=number(group["lr"], group), weight_decay=group["weight_decay"], eps=group["eps"],
+             maximize=group["maximize"])

@@ -22,6 +22,7 @@ Kwargs: TypeAlias = dict[str, Any]
 GlobalOptimizerPreHook: TypeAlias = Callable[["Optimizer", Args, Kwargs], Any]
 GlobalOptimizerPostHook: TypeAlias = Callable[["Optimizer", Args, Kwargs], None]
 
+_drop_grads = torch._C._drop_grads
 _global_optimizer_pre_hooks: dict[int, GlobalOptimizerPreHook] = OrderedDict()
 _global_optimizer_post_hooks: dict[int, GlobalOptimizerPostHook] = OrderedDict()
 
@@ -181,17 +182,6 @@ def _check_fused(optimizer, fused, foreach, differentiable):
     for group in optimizer.param_groups:
         for p in group["params"]:
             _device_dtype_check_for_fused(p)
-
-
-def _plain(params, grads):
-    """True if one call on lists can take all: dense float tensors of one dtype on the CPU."""
-    dtypes = {p.dtype for p in params}
-    if len(dtypes) != 1 or not dtypes.pop().is_floating_point:
-        return False
-    layouts = {g.layout for g in grads}
-    if len(layouts) != 1 or layouts.pop() is not torch.strided:
-        return False
-    return {p.device.type for p in params} == {"cpu"}
 
 
 class Optimizer:
@@ -433,8 +423,7 @@ class Optimizer:
         """Drops the gradients, or with `set_to_none=False` fills them with zeros."""
         for group in self.param_groups:
             if set_to_none:
-                for p in group["params"]:
-                    p.grad = None
+                _drop_grads(group["params"])
                 continue
             for p in group["params"]:
                 grad = p.grad

@@ -2,12 +2,14 @@
 
 import torch
 from torch.optim._per_tensor import evaluate, number
-from torch.optim.optimizer import (Optimizer, _check_at_least, _check_fused, _check_lr, _plain,
+from torch.optim.optimizer import (Optimizer, _check_at_least, _check_fused, _check_lr,
                                    _use_grad_for_differentiable)
 
 __all__ = ["SGD", "sgd"]
 
 _fused_sgd_ = getattr(torch, "_fused_sgd_", None)
+_collect_for_step = torch._C._collect_for_step
+_BUFFER = ("momentum_buffer",)
 
 
 def sgd(params, d_p_list, momentum_buffer_list, has_sparse_grad=False, foreach=None, fused=None,
@@ -71,39 +73,32 @@ class SGD(Optimizer):
     def step(self, closure=None):
         """Updates all parameters; returns the loss of `closure` if there is one."""
         loss = evaluate(closure)
-        state = self.state
+        scaled = "grad_scale" in self.__dict__ or "found_inf" in self.__dict__
         for group in self.param_groups:
-            params = [p for p in group["params"] if p.grad is not None]
-            if not params:
-                continue
-            grads = [p.grad for p in params]
             momentum, decay = group["momentum"], group["weight_decay"]
-            if momentum != 0:
-                states = [state[p] for p in params]
-                bufs = [s.get("momentum_buffer") for s in states]
-            else:
-                bufs = [None] * len(params)
-            scale, inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
-            if (_fused_sgd_ is not None and scale is None and inf is None
-                    and not group["differentiable"] and not isinstance(decay, torch.Tensor)
-                    and _plain(params, grads)):
-                fresh = [b is None for b in bufs]
-                if momentum == 0 or all(fresh) or not any(fresh):
-                    first = momentum != 0 and fresh[0]
-                    if first:
-                        bufs = [torch.empty_like(p) for p in params]
-                        for s, b in zip(states, bufs):
-                            s["momentum_buffer"] = b
-                    _fused_sgd_(params, grads, bufs if momentum != 0 else [],
-                                weight_decay=decay, momentum=momentum,
-                                lr=number(group["lr"], group), dampening=group["dampening"],
-                                nesterov=group["nesterov"], maximize=group["maximize"],
-                                is_first_step=first)
+            if _fused_sgd_ is not None and not scaled and not group["differentiable"] \
+                    and not isinstance(decay, torch.Tensor):
+                simple, params, grads, *bufs = _collect_for_step(
+                    group["params"], self.state, _BUFFER if momentum != 0 else ())
+                if simple:
+                    if params:
+                        _fused_sgd_(params, grads, bufs[0] if bufs else [], weight_decay=decay,
+                                    momentum=momentum, lr=number(group["lr"], group),
+                                    dampening=group["dampening"], nesterov=group["nesterov"],
+                                    maximize=group["maximize"], is_first_step=False)
                     continue
-            sgd(params, grads, bufs, grad_scale=scale, found_inf=inf, weight_decay=decay,
-                momentum=momentum, lr=number(group["lr"], group), dampening=group["dampening"],
-                nesterov=group["nesterov"], maximize=group["maximize"])
-            if momentum != 0:
-                for s, b in zip(states, bufs):
-                    s["momentum_buffer"] = b
+            self._step_one_by_one(group)
         return loss
+
+    def _step_one_by_one(self, group):
+        """The first step (whose momentum is the gradient), and tensors that are not alike."""
+        params = [p for p in group["params"] if p.grad is not None]
+        momentum = group["momentum"]
+        bufs = [self.state[p].get("momentum_buffer") if momentum != 0 else None for p in params]
+        sgd(params, [p.grad for p in params], bufs, grad_scale=getattr(self, "grad_scale", None),
+            found_inf=getattr(self, "found_inf", None), weight_decay=group["weight_decay"],
+            momentum=momentum, lr=number(group["lr"], group), dampening=group["dampening"],
+            nesterov=group["nesterov"], maximize=group["maximize"])
+        if momentum != 0:
+            for p, b in zip(params, bufs):
+                self.state[p]["momentum_buffer"] = b
