@@ -98,9 +98,9 @@ constexpr BesselJY bessel_jy(double x) {
   return r;
 }
 
-constexpr double j0_any(double x) { return x == 0 ? 1 : bessel_jy(own::abs_of(x)).j0; }
+constexpr double j0_any(double x) { return x == 0 ? 1 : isnan(x) ? x : bessel_jy(own::abs_of(x)).j0; }
 constexpr double j1_any(double x) {
-  if (x == 0) return x;
+  if (x == 0 || isnan(x)) return x;
   const double r = bessel_jy(own::abs_of(x)).j1;
   return x < 0 ? -r : r;
 }

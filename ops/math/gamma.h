@@ -63,7 +63,8 @@ template <class V> FB_INLINE V lgamma_f64(V x) {
   const V p = lgamma_positive(ax);
   const auto a = pi_fraction(ax);
   // lgamma(-x) = log(pi / (x sin(pi x))) - lgamma(x)
-  const V reflected = k<V>(0x1.250d048e7a1bdp+0) - log(ax * a.sine) - p;
+  // near 0 x sin(pi x) is pi x^2, which may vanish
+  const V reflected = select(ax < k<V>(0x1p-100), -log(ax), k<V>(0x1.250d048e7a1bdp+0) - log(ax * a.sine) - p);
   const V r = select(neg, reflected, p);
   const auto pole = (x == k<V>(0)) | (neg & (own::trunc_of(x) == x)) | (ax == inf<V>());
   return select(isnan(x), x, select(pole, inf<V>(), r));

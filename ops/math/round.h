@@ -25,8 +25,8 @@ template <class V> FB_INLINE V heaviside(V x, V at_zero) {
 template <class V> FB_INLINE V minimum(V a, V b) { return select((a < b) | isnan(a), a, b); }
 template <class V> FB_INLINE V maximum(V a, V b) { return select((a > b) | isnan(a), a, b); }
 // A NaN gives way to the other operand.
-template <class V> FB_INLINE V fmin(V a, V b) { return select((a < b) | isnan(b), a, b); }
-template <class V> FB_INLINE V fmax(V a, V b) { return select((a > b) | isnan(b), a, b); }
+template <class V> FB_INLINE V fmin(V a, V b) { return select((b < a) | isnan(a), b, a); }
+template <class V> FB_INLINE V fmax(V a, V b) { return select((b > a) | isnan(a), b, a); }
 
 // Exact, with the sign of x. While the quotient has few bits its integer part is off by at most one and
 // x - q y is exact; longer quotients are rare and go through the scalar long division.

@@ -33,10 +33,11 @@ TEST(Math, gelu) {
                  tanh_form = (x < 0 ? x * e : x) / (1 + e);
     const float xf = float(x);
     EXPECT_NEAR(fb::math::gelu(x), exact, std::fabs(x) * 0x1p-52);
-    EXPECT_NEAR(fb::math::gelu(xf), double(xf) * 0.5 * std::erfc(-double(xf) * 0.70710678118654752440), std::fabs(x) * 0x1.8p-24);
+    EXPECT_NEAR(fb::math::gelu(xf), double(xf) * 0.5 * std::erfc(-double(xf) * 0.70710678118654752440), std::fabs(x) * 0x1p-23);
     EXPECT_NEAR(fb::math::gelu_tanh(x), tanh_form, std::fabs(tanh_form) * (8 + 8 * std::fabs(u)) * 0x1p-53 + 1e-320);
     EXPECT_NEAR(fb::math::gelu_tanh(xf), tanh_form, std::fabs(tanh_form) * (8 + 8 * std::fabs(u)) * 0x1p-24 + 1e-42) << x;
   }
+  EXPECT_TRUE(std::signbit(fb::math::gelu(-0.f)) && std::signbit(fb::math::gelu(-100.0)));
   EXPECT_TRUE(std::isnan(fb::math::gelu(-INFINITY)));
   EXPECT_EQ(fb::math::gelu_tanh(double(INFINITY)), INFINITY);
 }
@@ -107,6 +108,7 @@ TEST(Math, minimum_maximum) {
   EXPECT_TRUE(std::isnan(fb::math::maximum(nan, 1.0)) && std::isnan(fb::math::maximum(1.0, nan)));
   EXPECT_EQ(fb::math::fmin(nan, 1.0), 1);
   EXPECT_EQ(fb::math::fmax(1.0, nan), 1);
+  EXPECT_FALSE(std::signbit(fb::math::fmin(0.0, -0.0)) || std::signbit(fb::math::fmax(0.0, -0.0)));
   EXPECT_EQ(fb::math::maximum(2.0, 1.0), 2);
   EXPECT_EQ(fb::math::minimum(2.0, 1.0), 1);
   EXPECT_EQ(fb::math::heaviside(nan, 3.0), 0);

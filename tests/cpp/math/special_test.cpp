@@ -164,6 +164,7 @@ TEST(SpecialMath, Bessel) {
   near(math::airy_ai(9.4), 7.26741177077919352e-10, 1e-13);
   near(math::airy_ai(9.6), 3.9032335304151394849e-10, 1e-13);
   near(math::airy_ai(50.0), 4.5849417240748284783e-104, 1e-13);
+  EXPECT_TRUE(std::isnan(math::bessel_j0(double(NAN))) && std::isnan(math::bessel_j1(double(NAN))));
   EXPECT_EQ(math::bessel_y0(0.0), -INFINITY);
   EXPECT_EQ(math::bessel_y1(0.0), -INFINITY);
   EXPECT_EQ(math::modified_bessel_k0(0.0), INFINITY);

@@ -82,6 +82,7 @@ TEST(Math, lgamma) {
   EXPECT_EQ(f(2.0), 0);
   for (double x : {0.0, -0.0, -1.0, -50.0, double(INFINITY), double(-INFINITY), -1e300}) EXPECT_EQ(f(x), INFINITY);
   EXPECT_TRUE(std::isnan(f(double(NAN))));
+  EXPECT_NEAR(f(-1e-300), 690.77552789821370521, 1e-12);
   EXPECT_EQ(f(1e308), INFINITY - 0 > 0 && std::lgamma(1e308L) < DBL_MAX ? double(std::lgamma(1e308L)) : INFINITY);
 }
 
