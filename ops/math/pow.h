@@ -66,7 +66,7 @@ template <class V> FB_INLINE V pow_for_float(V x, V y) {
 // Around the magnitude r = |x|^y: signs, zeros, infinities, NaN.
 template <class V> FB_INLINE V pow_specials(V x, V y, V r) {
   const V ax = abs(x), ay = abs(y), one = k<V>(1), zero = k<V>(0);
-  const auto whole = own::trunc_of(y) == y, odd = whole & (own::trunc_of(y * k<V>(0.5)) != y * k<V>(0.5));
+  const mask_t<V> whole = own::trunc_of(y) == y, odd = whole & (own::trunc_of(y * k<V>(0.5)) != y * k<V>(0.5));
   // |x| of 0 or inf: 0 or inf by the sign of y;  y infinite: by |x| against 1
   r = select(ax == zero, select(y < zero, inf<V>(), zero), r);
   r = select(ax == inf<V>(), select(y < zero, zero, inf<V>()), r);
