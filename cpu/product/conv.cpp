@@ -74,21 +74,9 @@ void store_pixels(const void* target, const Real* tile, int64_t i0, int rows, in
   for (int r = 0; r < rows; ++r) {
     D* out = s.data + (i0 + r) * s.channel_stride;
     const Real* t = tile + r * panel;
-    const Real b = s.bias ? Real(widen(s.bias[i0 + r])) : Real(0);
-    if constexpr (std::is_same_v<D, Real>) {
-      if (adjacent) {
-        for (int c = store_row(out + at[0], t, s.bias ? &b : nullptr, 0, cols); c < cols; ++c)
-          out[at[c]] = s.bias ? t[c] + b : t[c];
-        continue;
-      }
-    }
-    if (s.bias) {
-      for (int c = 0; c < cols; ++c) out[at[c]] = narrow<D>(t[c] + b);
-    } else if (adjacent) {
-      for (int c = 0; c < cols; ++c) out[at[0] + c] = narrow<D>(t[c]);
-    } else {
-      for (int c = 0; c < cols; ++c) out[at[c]] = narrow<D>(t[c]);
-    }
+    const D* bias = s.bias ? s.bias + i0 + r : nullptr;
+    int c = adjacent ? store_row(out + at[0], t, bias, 0, cols) : 0;
+    for (; c < cols; ++c) out[at[c]] = narrow<D>(bias ? t[c] + widen(*bias) : t[c]);
   }
 }
 

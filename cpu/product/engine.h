@@ -176,7 +176,7 @@ class Engine {
       const int64_t band1 = std::min(a1, band0 + band);
       for (int64_t q = q0; q < q1; ++q) {
         const int64_t kn = block_size(q), k0 = q * block;
-        Real* here_b = own_b + (keep_b ? (k0 - q0 * block) * (b1 - packed_b0) * panel : 0);
+        Real* here_b = keep_b ? own_b + (k0 - q0 * block) * (b1 - packed_b0) * panel : own_b;
         if (pack_own_a) pack_a(band0, band1, q, own_a);
         if (pack_own_b && (!keep_b || band0 == a0)) pack_b(packed_b0, b1, q, here_b);
         // The tree: after block i, as many pending sums are folded as i has trailing ones; at the
@@ -188,10 +188,11 @@ class Engine {
         for (int64_t s0 = band0; s0 < band1; s0 += resident_a) {
           const int64_t s1 = std::min(band1, s0 + resident_a);
           for (int64_t jp = b0; jp < b1; ++jp) {
-            const Real* b =
-                shared_b_
-                    ? shared_b_ + (shared_rows_ * k0 + (jp - shared_first_) * columns * kn) * unit
-                    : here_b + (jp - packed_b0) * kn * panel;
+            const Real* b = nullptr;  // where B is read in place
+            if (shared_b_)
+              b = shared_b_ + (shared_rows_ * k0 + (jp - shared_first_) * columns * kn) * unit;
+            else if (pack_own_b && jp >= packed_b0)
+              b = here_b + (jp - packed_b0) * kn * panel;
             column_of_tiles(jp, s0, s1, q, b, own_a, band0, sums, level_size,
                             (jp - b0) * band - band0, pending, merges, last,
                             chunk ? chunk + ((jp - b0) * (a1 - a0) - a0) * tile_size : nullptr);

@@ -185,6 +185,13 @@ void pack_complex(const void* source, int64_t i0, int64_t rows, int64_t k0, int6
     for (int64_t k = 0; k < kn; ++k) {
       const Complex<Real>* z = q + (s.k_table ? s.k_table[k0 + k] : (k0 + k) * s.k_stride);
       Real* d = to + 2 * k * width;
+      if (planes && s.i_stride == 1 && n == Vec<Real>::width) {
+        typename Vec<Real>::type re, im;
+        Vec<Real>::split(reinterpret_cast<const Real*>(z), &re, &im);
+        Vec<Real>::store(d, re);
+        Vec<Real>::store(d + width, im * sign);
+        continue;
+      }
       const int im = planes ? width : 1, step = planes ? 1 : 2;
       for (int r = 0; r < width; ++r) {
         const Complex<Real> x = r < n ? z[r * s.i_stride] : Complex<Real>();

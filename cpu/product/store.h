@@ -23,14 +23,15 @@ inline D finish(Real v, const D* add, Real alpha, Real beta) {
 
 // A row of consecutive elements, plus a vector or one value, in the common case without scales.
 // Returns the number of elements done.
-template <class Real>
-inline int store_row(Real* to, const Real* sums, const Real* add, int64_t add_step, int cols) {
+template <class D, class Real>
+inline int store_row(D* to, const Real* sums, const D* add, int64_t add_step, int cols) {
   using V = Vec<Real>;
   int c = 0;
+  const Real one = add && !add_step ? widen(*add) : Real(0);
   for (; c + V::width <= cols; c += V::width) {
     typename V::type v = V::load(sums + c);
-    if (add) v = v + (add_step ? V::load(add + c) : V::splat(add));
-    V::store(to + c, v);
+    if (add) v = v + (add_step ? load_wide(add + c) : V::splat(&one));
+    store_narrow(to + c, v);
   }
   return c;
 }
@@ -44,23 +45,14 @@ void store_matrix(const void* target, const Real* tile, int64_t i0, int rows, in
     D* d = s.out + (i0 + r) * s.i_stride + j0 * s.j_stride;
     const Real* t = tile + r * panel;
     const D* a = s.add ? s.add + (i0 + r) * s.add_i + j0 * s.add_j : nullptr;
-    if constexpr (std::is_same_v<D, Real>) {
-      if (s.j_stride == 1 && s.alpha == Real(1) &&
-          (!a || (s.beta == Real(1) && (s.add_j == 0 || s.add_j == 1)))) {
-        for (int c = store_row(d, t, a, s.add_j, cols); c < cols; ++c)
-          d[c] = a ? t[c] + a[c * s.add_j] : t[c];
-        continue;
-      }
+    if (s.j_stride == 1 && s.alpha == Real(1) &&
+        (!a || (s.beta == Real(1) && (s.add_j == 0 || s.add_j == 1)))) {
+      for (int c = store_row(d, t, a, s.add_j, cols); c < cols; ++c)
+        d[c] = narrow<D>(a ? t[c] + widen(a[c * s.add_j]) : t[c]);
+      continue;
     }
-    if (!a && s.alpha == Real(1)) {
-      if (s.j_stride == 1)
-        for (int c = 0; c < cols; ++c) d[c] = narrow<D>(t[c]);
-      else
-        for (int c = 0; c < cols; ++c) d[c * s.j_stride] = narrow<D>(t[c]);
-    } else {
-      for (int c = 0; c < cols; ++c)
-        d[c * s.j_stride] = finish(t[c], a ? a + c * s.add_j : nullptr, s.alpha, s.beta);
-    }
+    for (int c = 0; c < cols; ++c)
+      d[c * s.j_stride] = finish(t[c], a ? a + c * s.add_j : nullptr, s.alpha, s.beta);
   }
 }
 
@@ -78,7 +70,13 @@ void store_complex(const void* target, const Real* tile, int64_t i0, int rows, i
                    int cols) {
   constexpr int panel = ComplexTiles<Real>::panel, W = Vec<Real>::width;
   const ComplexStore<Real>& s = *static_cast<const ComplexStore<Real>*>(target);
+  const bool plain = s.j_stride == 1 && cols == W && !s.add && s.alpha == Complex<Real>(1);
   for (int r = 0; r < rows; ++r) {
+    if (plain) {
+      Real* to = reinterpret_cast<Real*>(s.out + (i0 + r) * s.i_stride + j0);
+      Vec<Real>::join(to, Vec<Real>::load(tile + r * panel), Vec<Real>::load(tile + r * panel + W));
+      continue;
+    }
     for (int c = 0; c < cols; ++c) {
       Complex<Real> v(tile[r * panel + c], tile[r * panel + W + c]);
       if (s.alpha != Complex<Real>(1)) v = s.alpha * v;

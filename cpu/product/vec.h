@@ -22,6 +22,20 @@ struct Vec<float> {
   static void store(float* p, type v) { _mm256_storeu_ps(p, v); }
   static type fma(type a, type b, type c) { return _mm256_fmadd_ps(a, b, c); }
   static type fnma(type a, type b, type c) { return _mm256_fnmadd_ps(a, b, c); }
+  // (re, im) pairs to a vector of each, and back.
+  static void split(const float* p, type* re, type* im) {
+    const type a = load(p), b = load(p + 8);
+    const auto order = [](type v) {
+      return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xd8));
+    };
+    *re = order(_mm256_shuffle_ps(a, b, 0x88));
+    *im = order(_mm256_shuffle_ps(a, b, 0xdd));
+  }
+  static void join(float* p, type re, type im) {
+    const type lo = _mm256_unpacklo_ps(re, im), hi = _mm256_unpackhi_ps(re, im);
+    store(p, _mm256_permute2f128_ps(lo, hi, 0x20));
+    store(p + 8, _mm256_permute2f128_ps(lo, hi, 0x31));
+  }
   // Rows to columns. Unrolled here, so that the arrays are registers where this is inlined.
   static void transpose(type v[8]) {
     type t[8], u[8];
@@ -55,6 +69,16 @@ struct Vec<double> {
   static void store(double* p, type v) { _mm256_storeu_pd(p, v); }
   static type fma(type a, type b, type c) { return _mm256_fmadd_pd(a, b, c); }
   static type fnma(type a, type b, type c) { return _mm256_fnmadd_pd(a, b, c); }
+  static void split(const double* p, type* re, type* im) {
+    const type a = load(p), b = load(p + 4);
+    *re = _mm256_permute4x64_pd(_mm256_unpacklo_pd(a, b), 0xd8);
+    *im = _mm256_permute4x64_pd(_mm256_unpackhi_pd(a, b), 0xd8);
+  }
+  static void join(double* p, type re, type im) {
+    const type lo = _mm256_unpacklo_pd(re, im), hi = _mm256_unpackhi_pd(re, im);
+    store(p, _mm256_permute2f128_pd(lo, hi, 0x20));
+    store(p + 4, _mm256_permute2f128_pd(lo, hi, 0x31));
+  }
   static void transpose(type v[4]) {
     const type a = _mm256_unpacklo_pd(v[0], v[1]), b = _mm256_unpackhi_pd(v[0], v[1]);
     const type c = _mm256_unpacklo_pd(v[2], v[3]), d = _mm256_unpackhi_pd(v[2], v[3]);
@@ -78,6 +102,22 @@ inline __m256 load_wide(const half* p) {
 inline __m256 load_wide(const bfloat16* p) {
   const __m128i h = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16));
+}
+inline void store_narrow(float* p, __m256 v) { _mm256_storeu_ps(p, v); }
+inline void store_narrow(double* p, __m256d v) { _mm256_storeu_pd(p, v); }
+inline void store_narrow(half* p, __m256 v) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+inline void store_narrow(bfloat16* p, __m256 v) {
+  const __m256i u = _mm256_castps_si256(v);
+  const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(u, 16), _mm256_set1_epi32(1));
+  const __m256i up = _mm256_add_epi32(u, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+  const __m256 nan = _mm256_cmp_ps(v, v, _CMP_UNORD_Q);
+  const __m256i rounded = _mm256_srli_epi32(
+      _mm256_blendv_epi8(up, _mm256_set1_epi32(0x7fc00000), _mm256_castps_si256(nan)), 16);
+  _mm_storeu_si128(
+      reinterpret_cast<__m128i*>(p),
+      _mm_packus_epi32(_mm256_castsi256_si128(rounded), _mm256_extracti128_si256(rounded, 1)));
 }
 inline float widen(float x) { return x; }
 inline double widen(double x) { return x; }
