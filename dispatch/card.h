@@ -284,8 +284,8 @@ template <class C> inline constexpr CardRecord card_record = make_record<C>();
 
 #ifdef FB_EMIT_CARDS
 #define FB_CARD(C)                                                                                                 \
-  [[gnu::section("fb_cards"), gnu::used]] static constinit const ::fb::CardRecord* const FB_CONCAT(fb_card_, __COUNTER__) = \
-      &::fb::detail::card_record<C>;                                                                              \
+  [[gnu::section("fb_cards"), gnu::used]] static constinit const ::fb::CardSlot FB_CONCAT(fb_card_, C) = {         \
+      &::fb::detail::card_record<C>, __COUNTER__};                                                                \
   FB_CARD_LOOPS(C)
 #else
 #define FB_CARD(C)

@@ -50,6 +50,12 @@ struct CardRecord {
   bool no_autograd_check;  // results never require grad (indices, comparisons)
 };
 
+// One entry of the section. Compilers may emit the cards of a unit in any order; `order` is that of the text.
+struct CardSlot {
+  const CardRecord* card;
+  int64_t order;
+};
+
 enum class KernelStyle : uint8_t { structured, direct, pointwise };
 
 struct KernelRecord {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "dispatch/call.h"
 #include "dispatch/invoke.h"
@@ -10,8 +11,8 @@
 #include "dispatch/vjp.h"
 
 extern "C" {
-extern const fb::CardRecord* const __start_fb_cards[];
-extern const fb::CardRecord* const __stop_fb_cards[];
+extern const fb::CardSlot __start_fb_cards[];
+extern const fb::CardSlot __stop_fb_cards[];
 extern const fb::KernelRecord __start_fb_kernels[];
 extern const fb::KernelRecord __stop_fb_kernels[];
 }
@@ -133,11 +134,14 @@ struct Registry {
   }
 
   Registry() {
-    std::vector<const CardRecord*> cards;
+    // A header that includes another card's emits that card once more; overloads keep the order of their header.
+    std::vector<CardSlot> cards;
+    std::set<const CardRecord*> seen;
     for (auto p = __start_fb_cards; p < __stop_fb_cards; ++p)
-      if (*p) cards.push_back(*p);
+      if (p->card && seen.insert(p->card).second) cards.push_back(*p);
+    std::stable_sort(cards.begin(), cards.end(), [](const CardSlot& a, const CardSlot& b) { return a.order < b.order; });
     std::map<std::string, int> grad_numbers;
-    for (const CardRecord* c : cards) add_card(*c, grad_numbers);
+    for (const CardSlot& c : cards) add_card(*c.card, grad_numbers);
     for (const KernelRecord* k = __start_fb_kernels; k < __stop_fb_kernels; ++k) {
       if (!k->op || (k->style == KernelStyle::pointwise && !k->table)) continue;
       // A pointwise record names its whole schema; only the name before "(" counts.

@@ -453,7 +453,10 @@ const Binding& binding_of(const Packet& p) {
     intern_names();
     b = new Binding;
     b->packet = &p;
-    for (const OpEntry* e : p.overloads) (e->form == OpForm::out ? b->with_out : b->plain).push_back(make_signature(*e));
+    auto writes_out = [](const OpEntry& e) {  // derived, or a schema of its own that ends in a list of tensors to write
+      return e.form == OpForm::out || (!e.schema.args.empty() && e.schema.args.back().written && e.schema.args.back().name == "out");
+    };
+    for (const OpEntry* e : p.overloads) (writes_out(*e) ? b->with_out : b->plain).push_back(make_signature(*e));
   }
   return *b;
 }

@@ -68,8 +68,8 @@ void linspace_cpu(Tensor& out, const Scalar& start, const Scalar& end, int64_t s
 
 void logspace_cpu(Tensor& out, const Scalar& start, const Scalar& end, int64_t steps, double base, DType, std::optional<Layout>, std::optional<Device>, std::optional<bool>) {
   const double n = steps > 1 ? double(steps - 1) : 1;
-  const cdouble a = start.to_complex(), b = end.to_complex();
-  const bool z = is_complex(out.dtype());
+  const bool z = is_complex(out.dtype()), whole = is_integral(out.dtype());
+  const cdouble a = whole ? cdouble(double(start.to_int()), 0) : start.to_complex(), b = whole ? cdouble(double(end.to_int()), 0) : end.to_complex();
   const double log_abs = math::log(base < 0 ? -base : base), turn = base < 0 ? 3.14159265358979323846 : 0;
   fill_by(out, [&](int64_t i) {
     const Z e = steps == 1 ? Z{a.re, a.im} : lerp_at(a, b, i, steps, n);

@@ -65,6 +65,41 @@ FB_COPY(split_with_sizes_copy, split_with_sizes, "split_with_sizes_copy(Tensor s
 FB_COPY(unbind_copy, unbind, "unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", "UnbindBackward0_copy", 0)
 #undef FB_COPY
 
+// Writes each piece to the tensor of `out` in its place.
+inline void write_pieces(const char* name, const std::vector<Tensor>& pieces, TensorSpan out) {
+  FB_CHECK(out.n == int64_t(pieces.size()), name, ": out must hold ", int64_t(pieces.size()), " tensors, it holds ", out.n);
+  for (int64_t i = 0; i < out.n; ++i) {
+    const Tensor& p = pieces[size_t(i)];
+    FB_CHECK(can_cast(p.dtype(), out[i].dtype()), name, ": a piece of type ", p.dtype(), " cannot be written to out of type ", out[i].dtype());
+    if (!(out[i].sizes() == p.sizes())) op_list<"resize_">(out[i], p.sizes());
+    op_list<"copy_">(out[i], p);
+  }
+}
+#define FB_PIECES_OUT(name, packet, args_text, params, args)                                       \
+  struct name : composite<name> {                                                                  \
+    static constexpr auto schema = args_text;                                                      \
+    static constexpr uint32_t forms = form::fn;                                                    \
+    static std::vector<Tensor> body(const Tensor& self, params, int64_t dim, TensorSpan out) {     \
+      write_pieces(#packet, op_list<#packet>(self, args), out);                                    \
+      return {};                                                                                   \
+    }                                                                                              \
+  };                                                                                               \
+  FB_CARD(name)
+#define FB_COMMA ,
+FB_PIECES_OUT(split_copy_out, split_copy, "split_copy.Tensor_out(Tensor self, int split_size, int dim=0, *, Tensor(a!)[] out) -> ()", int64_t size, size FB_COMMA dim)
+FB_PIECES_OUT(split_with_sizes_copy_out, split_with_sizes_copy, "split_with_sizes_copy.out(Tensor self, int[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()", Ints sizes, sizes FB_COMMA dim)
+#undef FB_COMMA
+#undef FB_PIECES_OUT
+struct unbind_copy_out : composite<unbind_copy_out> {
+  static constexpr auto schema = "unbind_copy.int_out(Tensor self, int dim=0, *, Tensor(a!)[] out) -> ()";
+  static constexpr uint32_t forms = form::fn;
+  static std::vector<Tensor> body(const Tensor& self, int64_t dim, TensorSpan out) {
+    write_pieces("unbind_copy", op_list<"unbind_copy">(self, dim), out);
+    return {};
+  }
+};
+FB_CARD(unbind_copy_out)
+
 // Takes shapes that no view could have.
 struct view_copy : lowered<view_copy> {
   static constexpr auto schema = "view_copy(Tensor self, int[] size) -> Tensor";
@@ -90,6 +125,7 @@ FB_CARD(detach_copy)
 struct narrow_copy : lowered<narrow_copy> {
   static constexpr auto schema = "narrow_copy(Tensor self, int dim, int start, int length) -> Tensor";
   static Tensor lowering(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
+    FB_CHECK(dim < self.ndim(), "narrow_copy: dim ", dim, " is out of range for shape ", self.sizes());
     return op<"clone">(narrow::body(self, dim, start, length), MemoryFormat::contiguous);
   }
   static Tensor d_self(grad<0> g, shape_of<0> x, arg<1, int64_t> dim, arg<2, int64_t> start, arg<3, int64_t> length) {
