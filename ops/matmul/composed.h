@@ -47,6 +47,13 @@ struct matmul_operator : composite<matmul_operator> {
 };
 FB_CARD(matmul_operator)
 
+struct spmm : composite<spmm> {
+  static constexpr auto schema = "spmm(Tensor self, Tensor mat2) -> Tensor";
+  static constexpr uint32_t forms = form::fn;
+  static Tensor body(const Tensor& self, const Tensor& mat2) { return op<"mm">(self, mat2); }
+};
+FB_CARD(spmm)
+
 struct linear : composite<linear> {
   static constexpr auto schema = "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor";
   static constexpr uint32_t forms = form::nn;

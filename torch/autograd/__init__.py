@@ -56,14 +56,13 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     `allow_unused`: None instead of an error for an input that the outputs do not depend on; `materialize_grads`: zeros
     for those. The errors are those of backward().
     """
-    from torch.overrides import handle_torch_function, has_torch_function
     if materialize_grads and allow_unused is False:
         raise ValueError("materialize_grads=True needs allow_unused to be True or left out, got False")
     outputs = _roots(outputs)
     inputs = _tuple(inputs)
-    if _C._has_torch_function((*outputs, *inputs)) and has_torch_function((*outputs, *inputs)):
-        return handle_torch_function(grad, (*outputs, *inputs), outputs, inputs, grad_outputs=grad_outputs, retain_graph=retain_graph,
-                                     create_graph=create_graph, only_inputs=only_inputs, allow_unused=allow_unused)
+    if _C._has_torch_function((*outputs, *inputs)):
+        return torch._torch_function.dispatch(grad, (outputs, inputs), {"grad_outputs": grad_outputs, "retain_graph": retain_graph,
+                                              "create_graph": create_graph, "only_inputs": only_inputs, "allow_unused": allow_unused})
     grads = _grads_for(outputs, grad_outputs, is_grads_batched)
     if retain_graph is None:
         retain_graph = create_graph
