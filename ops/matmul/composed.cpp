@@ -37,8 +37,11 @@ Tensor matmul::body(const Tensor& a, const Tensor& b) {
     const Tensor& t1 = left_many ? a : op<"transpose">(b, int64_t(-2), int64_t(-1));
     const Tensor& t2 = left_many ? b : (na == 2 ? op<"t">(a) : a);
     const bool foldable = [&] {
-      if (t1->requires_grad || t2->requires_grad) return true;
-      if (t1.ndim() < 3 || t1.numel() == 0) return true;
+      // Keeping the batch apart would expand the small side, and its gradient with it.
+      if (t2->requires_grad) return true;
+      // A matrix on the left would give a transposed result, to be copied again.
+      if (right_many && na == 2) return false;
+      if (t1.numel() == 0) return true;
       // Folding is free only where the batch dimensions are one run.
       auto sz = t1.sizes();
       auto st = t1.strides();
@@ -115,8 +118,8 @@ Tensor tensordot::body(const Tensor& a0, const Tensor& b0, Ints da, Ints db) {
     FB_CHECK(!sum_a[x] && !sum_b[y], "tensordot: a dimension appears twice in ", da, " or ", db);
     const int64_t sx = a.sizes()[x], sy = b.sizes()[y];
     FB_CHECK(sx == sy || sx == 1 || sy == 1, "tensordot: contracted dimensions ", da[i], " of size ", sx, " and ", db[i], " of size ", sy, " differ");
-    if (sy == 1 && sx != 1) a = op<"sum">(a, Ints{x}, true);
-    else if (sx == 1 && sy != 1) b = op<"sum">(b, Ints{y}, true);
+    if (sy == 1 && sx != 1) a = op<"sum">(a, Ints{x}, true, a.dtype());
+    else if (sx == 1 && sy != 1) b = op<"sum">(b, Ints{y}, true, b.dtype());
     else k *= sx;
     sum_a[x] = sum_b[y] = true;
   }

@@ -49,7 +49,7 @@ FB_CARD(matmul_operator)
 
 struct spmm : composite<spmm> {
   static constexpr auto schema = "spmm(Tensor self, Tensor mat2) -> Tensor";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::out;
   static Tensor body(const Tensor& self, const Tensor& mat2) { return op<"mm">(self, mat2); }
 };
 FB_CARD(spmm)
