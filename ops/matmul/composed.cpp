@@ -57,7 +57,7 @@ Tensor matmul::body(const Tensor& a, const Tensor& b) {
       if (t2.ndim() == 2) {
         out.push_back(t2.sizes()[1]);
         const Tensor r = op<"_unsafe_view">(op<"mm">(folded, t2), out);
-        return right_many ? op<"transpose">(r, int64_t(-2), int64_t(-1)) : r;
+        return right_many ? op<"contiguous">(op<"transpose">(r, int64_t(-2), int64_t(-1))) : r;
       }
       return op<"_unsafe_view">(op<"mv">(folded, t2), out);
     }

@@ -56,7 +56,7 @@ FB_CARD(spmm)
 
 struct linear : composite<linear> {
   static constexpr auto schema = "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor";
-  static constexpr uint32_t forms = form::nn;
+  static constexpr uint32_t forms = form::nn | form::out;
   static Tensor body(const Tensor& input, const Tensor& weight, const Tensor& bias);
   static constexpr auto doc = R"(linear(input, weight, bias=None) -> Tensor
 
