@@ -43,7 +43,7 @@ from torch._defaults import (  # noqa: E402, F401
 
 _SUBMODULES = frozenset((
     "amp", "ao", "autograd", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "export", "fft", "func", "functional",
-    "futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "multiprocessing", "nested", "nn", "onnx", "ops", "optim", "overrides",
+    "futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "multiprocessing", "nested", "nn", "onnx", "optim", "overrides",
     "package", "profiler", "quantization", "quasirandom", "random", "return_types", "serialization", "signal", "sparse", "special", "storage",
     "testing", "torch_version", "types", "utils", "version", "xpu", "mtia", "accelerator", "_tensor", "_tensor_str", "_utils", "_dynamo", "_inductor",
     "_ops", "_jit_internal", "_prims_common", "_lowrank"))
@@ -57,6 +57,7 @@ _FROM = {
     "storage": ("UntypedStorage", "TypedStorage", "FloatStorage", "DoubleStorage", "HalfStorage", "BFloat16Storage", "LongStorage", "IntStorage",
                 "ShortStorage", "CharStorage", "ByteStorage", "BoolStorage", "ComplexFloatStorage", "ComplexDoubleStorage"),
     "_compile": ("compile",),
+    "_ops": ("ops",),
     "_legacy_types": ("FloatTensor", "DoubleTensor", "HalfTensor", "BFloat16Tensor", "LongTensor", "IntTensor", "ShortTensor", "CharTensor",
                       "ByteTensor", "BoolTensor"),
     "_guards_and_checks": ("_assert", "_check", "_check_is_size", "_check_index", "_check_value", "_check_type", "_check_not_implemented",
