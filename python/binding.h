@@ -122,6 +122,7 @@ void init_function(PyObject* m);
 void init_generator(PyObject* m);
 void init_memory(PyObject* m);
 void init_optim(PyObject* m);
+void init_dlpack(PyObject* m);
 
 PyObject* tensor_getitem(PyObject* self, PyObject* index);
 int tensor_setitem(PyObject* self, PyObject* index, PyObject* value);

@@ -49,6 +49,7 @@ PyMODINIT_FUNC PyInit__C() {
   init_function(m);
   init_memory(m);
   init_optim(m);
+  init_dlpack(m);
   return m;
   FB_PY_END(nullptr)
 }

@@ -159,12 +159,13 @@ class Tensor(_C.TensorBase):
         raise AttributeError(f"only tensors on a GPU have __cuda_array_interface__; this one is on {self.device}")
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        from torch.utils.dlpack import to_dlpack
+        if dl_device is not None and tuple(dl_device) != (1, 0):
+            raise BufferError(f"a tensor on the cpu cannot be exported to the device {dl_device}")
         if self.requires_grad:
             raise BufferError("a tensor that requires grad cannot be exported; use detach()")
         if self.is_conj():
             raise BufferError("a lazily conjugated tensor cannot be exported; use resolve_conj()")
-        return to_dlpack(self)
+        return _C._to_dlpack(self.clone() if copy else self, max_version is not None and max_version[0] >= 1)
 
     def __dlpack_device__(self):
         return (1, 0)
