@@ -9,8 +9,8 @@ import torch  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import init  # noqa: E402
 
-if not hasattr(torch.Tensor, "uniform_"):
-    pytest.skip("random fills are needed", allow_module_level=True)
+if any(not hasattr(torch, n) for n in ("relu", "sub", "lt", "std", "allclose", "matmul")):
+    pytest.skip("the operators of layers are needed", allow_module_level=True)
 
 
 def filled(fill, *shape, seed=0):

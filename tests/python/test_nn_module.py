@@ -10,7 +10,7 @@ pytest.importorskip("torch._C")
 import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
-if not hasattr(torch, "relu") or not hasattr(torch.Tensor, "uniform_"):
+if any(not hasattr(torch, n) for n in ("relu", "sub", "lt", "std", "allclose", "matmul")):
     pytest.skip("the operators of layers are needed", allow_module_level=True)
 
 
