@@ -257,17 +257,8 @@ PyObject* ordered_dict() {
   Obj mod(PyImport_ImportModule("collections"));
   return mod ? PyObject_CallMethod(mod.get(), "OrderedDict", nullptr) : nullptr;
 }
-PyObject* node_register(PyObject* o, PyObject* hook, std::unique_ptr<HookSet> Node::*which) {
-  FB_PY_BEGIN
-  if (!PyCallable_Check(hook)) raise_type("a hook must be callable, not ", Py_TYPE(hook)->tp_name);
-  Obj d(checked(ordered_dict()));
-  Obj h(checked(handle_for(d.get(), hook)));
-  add_dict(of(o).*which, 0, d.get());
-  return h.release();
-  FB_PY_END(nullptr)
-}
-PyObject* node_register_hook(PyObject* o, PyObject* hook) { return node_register(o, hook, &Node::post_hooks); }
-PyObject* node_register_prehook(PyObject* o, PyObject* hook) { return node_register(o, hook, &Node::pre_hooks); }
+PyObject* node_register_hook(PyObject* o, PyObject* hook) { return register_node_hook(of(o), hook, false); }
+PyObject* node_register_prehook(PyObject* o, PyObject* hook) { return register_node_hook(of(o), hook, true); }
 PyGetSetDef node_props[] = {{"next_functions", node_next, nullptr, "((node, input number), ...) that gradients flow to.", nullptr},
                             {"metadata", node_metadata, nullptr, "A dict for the user.", nullptr},
                             {"variable", node_variable, nullptr, "The leaf of an AccumulateGrad.", nullptr},
@@ -449,6 +440,16 @@ void warn_python(const std::string& s) {
 }
 
 }  // namespace
+
+PyObject* register_node_hook(Node& n, PyObject* hook, bool before) {
+  FB_PY_BEGIN
+  if (!PyCallable_Check(hook)) raise_type("a hook must be callable, not ", Py_TYPE(hook)->tp_name);
+  Obj d(checked(ordered_dict()));
+  Obj h(checked(handle_for(d.get(), hook)));
+  add_dict(before ? n.pre_hooks : n.post_hooks, 0, d.get());
+  return h.release();
+  FB_PY_END(nullptr)
+}
 
 PyObject* wrap_node(const Ref<Node>& n) {
   if (!n) Py_RETURN_NONE;

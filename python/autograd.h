@@ -13,5 +13,6 @@ struct PyNode {
 };
 extern PyTypeObject NodeType;
 PyObject* wrap_node(const Ref<Node>& n);  // None for no node
+PyObject* register_node_hook(Node& n, PyObject* hook, bool before);  // a RemovableHandle
 
 }  // namespace fb::py

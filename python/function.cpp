@@ -155,6 +155,14 @@ int c_set_needs(PyObject* o, PyObject* v, void*) {
 }
 PyObject* c_to_save(PyObject* o, void*) { return Py_NewRef(as(o)->to_save ? as(o)->to_save : Py_None); }
 PyObject* c_name(PyObject* o, PyObject*) { return PyUnicode_FromString(as(o)->node ? as(o)->node->label.c_str() : Py_TYPE(o)->tp_name); }
+PyObject* c_hook(PyObject* o, PyObject* hook, bool before) {
+  FB_PY_BEGIN
+  FB_CHECK(as(o)->node, Py_TYPE(o)->tp_name, " is no node of a graph: a hook is registered after forward, on the grad_fn of a result");
+  return register_node_hook(*as(o)->node, hook, before);
+  FB_PY_END(nullptr)
+}
+PyObject* c_register_hook(PyObject* o, PyObject* hook) { return c_hook(o, hook, false); }
+PyObject* c_register_prehook(PyObject* o, PyObject* hook) { return c_hook(o, hook, true); }
 PyObject* c_next(PyObject* o, void*) {
   FB_PY_BEGIN
   if (!as(o)->node) return PyTuple_New(0);
@@ -311,6 +319,8 @@ PyMethodDef context_methods[] = {{"save_for_backward", c_save, METH_VARARGS, "sa
                                  {"mark_non_differentiable", c_non_diff, METH_VARARGS, "mark_non_differentiable(*tensors): outputs without a gradient."},
                                  {"set_materialize_grads", c_materialize, METH_O, "set_materialize_grads(value): whether absent gradients come as zeros."},
                                  {"name", c_name, METH_NOARGS, nullptr},
+                                 {"register_hook", c_register_hook, METH_O, "register_hook(fn(grad_inputs, grad_outputs)) -> handle"},
+                                 {"register_prehook", c_register_prehook, METH_O, "register_prehook(fn(grad_outputs)) -> handle"},
                                  {"apply", reinterpret_cast<PyCFunction>(function_apply), METH_VARARGS | METH_CLASS, "apply(*args): runs the function."},
                                  {}};
 
