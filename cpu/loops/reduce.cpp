@@ -5,6 +5,8 @@
 
 #include "core/threads.h"
 #include "cpu/loops/convert.h"
+#include "dispatch/call.h"
+#include "dispatch/thread_state.h"
 #include "ops/reduce/tree.h"
 
 namespace fb {
@@ -12,6 +14,7 @@ namespace fb {
 namespace {
 
 constexpr int64_t kTile = 256;         // columns taken together
+constexpr int64_t kGroup = 64;         // outputs whose short runs are taken together
 constexpr int64_t kGrain = 32768;      // elements below which no other thread is asked
 
 struct Axes {  // row-major, neighbours merged
@@ -125,17 +128,39 @@ struct Reducer {
       pieces(p + outer.offset(o) * item, i0, i1, buffer, [&](const char* x, int64_t n) { body.run(lanes, x, n, q); });
     body.fold(lanes, 1, 1, std::min<int64_t>(tree::lanes, i1 - i0), result);
   }
+  // Several outputs at once, so that their short runs are read in the order of memory.
+  void group_along(int64_t k, int64_t n, char* buffer, char* partial, char* results) const {
+    alignas(64) char lanes[kGroup * tree::lanes * 16];
+    const int64_t each = tree::lanes * width;
+    for (int64_t b = 0; b < blocks; ++b) {
+      int64_t o0, o1, i0, i1;
+      extent(b, o0, o1, i0, i1);
+      body.clear(lanes, n * tree::lanes);
+      for (int64_t o = o0; o < o1; ++o)
+        for (int64_t j = 0; j < n; ++j)
+          pieces(data + (kept.offset(k + j) + outer.offset(o)) * item, i0, i1, buffer,
+                 [&](const char* x, int64_t c) { body.run(lanes + j * each, x, c, param(k + j)); });
+      char* to = blocks > 1 ? partial + b * n * width : results;
+      for (int64_t j = 0; j < n; ++j) body.fold(lanes + j * each, 1, 1, std::min<int64_t>(tree::lanes, i1 - i0), to + j * width);
+    }
+    if (blocks == 1) return;
+    body.tree(partial, blocks, n);
+    std::copy_n(partial, n * width, results);
+  }
   void outputs_along(int64_t k0, int64_t k1) const {
     const bool plain = direct && inner.sizes.size() <= 1 && inner.step() == 1 && outer.numel == 1 && blocks == 1;
     std::unique_ptr<char[]> buffer, partial;
     if (!(direct && inner.sizes.size() <= 1 && inner.step() == 1)) buffer.reset(new char[size_t(std::min(tree::block, inner.numel) * width)]);
-    if (blocks > 1) partial.reset(new char[size_t(blocks * width)]);
+    if (blocks > 1) partial.reset(new char[size_t(blocks * kGroup * width)]);
     alignas(64) char results[128 * 16];
     for (int64_t k = k0; k < k1;) {
       int64_t n = std::min<int64_t>(128, k1 - k);
       if (plain && kept.sizes.size()) {
         n = std::min(n, kept.last() - k % kept.last());
         body.rows(results, data + kept.offset(k) * item, kept.step(), n, inner.numel, param(k), one_param ? 0 : 1);
+      } else if (outer.numel > 1 && inner.numel <= tree::block) {
+        n = std::min<int64_t>(n, kGroup);
+        group_along(k, n, buffer.get(), partial.get(), results);
       } else {
         for (int64_t j = 0; j < n; ++j) {
           const char* p = data + kept.offset(k + j) * item;
@@ -155,7 +180,8 @@ struct Reducer {
     const int64_t each = inner.numel * outer.numel, total = each * kept.numel;
     if (blocks == 1 || total <= kGrain || kept.numel >= 2 * get_num_threads()) {
       if (total <= kGrain) return outputs_along(0, kept.numel);
-      return parallel_for(0, kept.numel, std::max<int64_t>(1, kGrain / each), [&](int64_t a, int64_t z) { outputs_along(a, z); });
+      const int64_t grain = std::max<int64_t>(outer.numel > 1 ? std::min<int64_t>(kGroup, kept.numel / 4) : 1, kGrain / each);
+      return parallel_for(0, kept.numel, grain, [&](int64_t a, int64_t z) { outputs_along(a, z); });
     }
     std::unique_ptr<char[]> partial(new char[size_t(blocks * kept.numel * width)]);
     parallel_for(0, blocks * kept.numel, 8, [&](int64_t a, int64_t z) {
@@ -321,7 +347,19 @@ void reduce_into(const Tensor& out, const Tensor& x, uint64_t mask, const Reduce
   const bool across = best >= 0 && r.inner.numel > 1 && std::abs(r.kept.strides[best]) < step && r.kept.strides[best] != 0 &&
                       r.kept.sizes[best] >= 4;
   const bool pointless = r.inner.numel == 1 && best >= 0 && std::abs(r.kept.strides[best]) <= 1 && r.kept.sizes[best] >= 4;
-  if (!across && !pointless) return r.along();
+  if (!across && !pointless) {
+    // A large input whose memory runs another way than its logical order is laid out first.
+    int64_t least = step;
+    for (const Axes* axes : {&r.outer, &r.inner})
+      for (int64_t s : axes->strides) least = std::min(least, std::abs(s));
+    if (step > 4 && least < step && x.numel() > 4 * kGrain) {
+      const Tensor flat = Tensor::empty(x.sizes(), x.options());
+      GradMode no(false);
+      op_list<"copy_">(flat, x);
+      return reduce_into(out, flat, mask, body, finish, number, params, one_param);
+    }
+    return r.along();
+  }
   int64_t o = 1;
   Dims outs(r.kept.sizes.size());
   for (int64_t d = r.kept.sizes.size() - 1; d >= 0; --d) {
