@@ -7,7 +7,6 @@ namespace fb::cards {
 
 struct sum : structured<sum> {
   static constexpr auto schema = "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method;
   template <class T> static T meta(const T& self, DType dtype) { return reduced(self, {}, false, sum_type(self.dtype(), dtype)); }
   static Tensor d_self(grad<0> g, shape_of<0> self) { return op<"expand">(*g, self.sizes()); }
   using vjp = rules<wrt<0, d_self>>;
@@ -48,7 +47,6 @@ FB_CARD(nansum)
 
 struct mean : structured<mean> {
   static constexpr auto schema = "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method;
   template <class T> static T meta(const T& self, DType dtype) { return reduced(self, {}, false, mean_type(self.dtype(), dtype, "mean")); }
   static Tensor d_self(grad<0> g, shape_of<0> self) {
     return op<"div">(op<"expand">(*g, self.sizes()), Scalar(numel_of(self.sizes())));
@@ -88,7 +86,6 @@ FB_CARD(nanmean)
 
 struct prod : structured<prod> {
   static constexpr auto schema = "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method;
   template <class T> static T meta(const T& self, DType dtype) { return reduced(self, {}, false, sum_type(self.dtype(), dtype)); }
   static Tensor d_self(grad<0> g, in<0> self, result<> out) {
     if (self->ndim() <= 1) return prod_gradient(*g, self->ndim() ? *self : op<"reshape">(*self, Dims{1}), *out, 0);

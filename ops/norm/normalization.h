@@ -1,0 +1,316 @@
+// Layer, group, batch, instance and root-mean-square normalisation, and renorm.
+#pragma once
+#include "dispatch/call.h"
+#include "dispatch/thread_state.h"
+#include "ops/reduce/shape.h"
+
+namespace fb {
+
+// Where a graph of the backward pass is wanted, it is written in other operators: gradients of
+// (x - mean) * rstd * weight + bias over the dimensions `dims` that mean and rstd have size 1 in.
+struct NormGradients {
+  Tensor input, weight, bias;
+};
+NormGradients norm_gradients(const Tensor& g, const Tensor& x, Ints dims, const Tensor& weight, const Tensor& mean, const Tensor& rstd,
+                             bool through_statistics);
+// The statistics as differentiable functions of x: mean and 1 / sqrt(var + eps), dims kept.
+std::array<Tensor, 2> norm_statistics(const Tensor& x, Ints dims, double eps);
+
+void check_norm_parameter(const char* op, const char* name, const Tensor& t, int64_t n);
+
+}  // namespace fb
+
+namespace fb::cards {
+
+// The type of saved statistics: that of the parameters where they are float beside a half input.
+inline DType norm_stat_type(const Tensor& x, const Tensor& w, const Tensor& b) {
+  return w.defined() ? w.dtype() : b.defined() ? b.dtype() : x.dtype();
+}
+inline void check_norm_types(const char* name, const Tensor& x, const Tensor& w, const Tensor& b) {
+  if (!is_floating(x.dtype())) raise_not_implemented(name, " is not there for type ", x.dtype());
+  for (const Tensor* t : {&w, &b})
+    if (t->defined())
+      FB_CHECK((*t).dtype() == x.dtype() || (is_half(x.dtype()) && t->dtype() == DType::f32), name, ": the input is ", x.dtype(),
+               ", a parameter ", t->dtype(), "; parameters have the input's type, or float32 beside a half type");
+}
+
+struct native_layer_norm : structured<native_layer_norm> {
+  static constexpr auto schema =
+      "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)";
+  static constexpr uint32_t forms = form::fn | form::out;
+  static void check(const char* name, Ints sizes, Ints shape, const Tensor& w, const Tensor& b) {
+    FB_CHECK(shape.n > 0, name, ": normalized_shape is ", shape, "; it names at least one dimension");
+    for (const Tensor* t : {&w, &b})
+      FB_CHECK(!t->defined() || t->sizes() == shape, name, ": ", t == &w ? "weight" : "bias", " has shape ", t->sizes(),
+               ", normalized_shape is ", shape);
+    FB_CHECK(sizes.n >= shape.n && sizes.slice(sizes.n - shape.n, shape.n) == shape, name, ": the input has shape ", sizes,
+             ", which does not end in normalized_shape ", shape);
+  }
+  template <class T> static std::array<T, 3> meta(const T& x, Ints shape, const T& w, const T& b, double) {
+    check("layer_norm", x.sizes(), shape, w, b);
+    check_norm_types("layer_norm", x, w, b);
+    Dims stat(x.sizes());
+    for (int64_t d = x.ndim() - shape.n; d < x.ndim(); ++d) stat[d] = 1;
+    const Options o{norm_stat_type(x, w, b), x.device()};
+    return {T::empty(x.sizes(), x.options()), T::empty(stat, o), T::empty(stat, o)};
+  }
+  static std::array<Tensor, 3> gradients(grad<0> g, in<0> x, arg<1, Ints> shape, result<1> mean, result<2> rstd, in<2> w, in<3> b,
+                                         arg<4, double> eps, needs n) {
+    if (!tls.grad_enabled) {
+      const bool mask[3] = {n[0], n[2], n[3]};
+      return ops<"native_layer_norm_backward", 3>(*g, *x, *shape, *mean, *rstd, *w, *b, Span<bool>(mask, 3));
+    }
+    Dims dims, lead;
+    for (int64_t d = 0; d < x->ndim(); ++d) (d < x->ndim() - shape->n ? lead : dims).push_back(d);
+    const auto [m, r] = norm_statistics(*x, dims, *eps);
+    NormGradients all = norm_gradients(*g, *x, dims, *w, m, r, true);
+    auto down = [&](const Tensor& t) { return lead.empty() ? t : op<"sum">(t, lead, false); };
+    return {all.input, n[2] ? down(all.weight) : Tensor(), n[3] ? down(all.bias) : Tensor()};
+  }
+  using vjp = rules<joint<gradients, 0, 2, 3>>;
+};
+FB_CARD(native_layer_norm)
+struct native_layer_norm_backward : direct<native_layer_norm_backward> {
+  static constexpr auto schema =
+      "native_layer_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, "
+      "Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)";
+  static constexpr uint32_t forms = form::hidden;
+};
+FB_CARD(native_layer_norm_backward)
+struct layer_norm : composite<layer_norm> {
+  static constexpr auto schema =
+      "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor";
+  static constexpr uint32_t forms = form::fn;
+  static Tensor body(const Tensor& x, Ints shape, const Tensor& w, const Tensor& b, double eps, bool) {
+    return ops<"native_layer_norm", 3>(x, shape, w, b, eps)[0];
+  }
+  static constexpr auto doc = R"(layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5) -> Tensor
+
+(x - mean) / sqrt(var + eps) * weight + bias over the last dimensions, which are normalized_shape (Ba, Kiros, Hinton 2016).
+A sample alone or in a batch has the same bits.)";
+};
+FB_CARD(layer_norm)
+
+struct rms_norm : composite<rms_norm> {
+  static constexpr auto schema = "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor";
+  static constexpr uint32_t forms = form::fn;
+  static Tensor body(const Tensor& x, Ints shape, const Tensor& w, std::optional<double> eps) {
+    native_layer_norm::check("rms_norm", x.sizes(), shape, w, Tensor());
+    if (!is_floating(x.dtype())) raise_not_implemented("rms_norm is not there for type ", x.dtype());
+    Dims dims;
+    for (int64_t d = x.ndim() - shape.n; d < x.ndim(); ++d) dims.push_back(d);
+    const Tensor up = is_half(x.dtype()) ? op<"to">(x, DType::f32) : x;
+    const double e = eps ? *eps : x.dtype() == DType::f64 ? 0x1p-52 : 0x1p-23;
+    const Tensor scale = op<"rsqrt">(op<"add">(op<"mean">(op<"pow">(up, Scalar(2)), dims, true), Scalar(e)));
+    Tensor r = op<"mul">(up, scale);
+    if (w.defined()) r = op<"mul">(r, w);
+    return r.dtype() == x.dtype() ? r : op<"to">(r, x.dtype());
+  }
+  static constexpr auto doc = R"(rms_norm(input, normalized_shape, weight=None, eps=None) -> Tensor
+
+x / sqrt(mean(x^2) + eps) * weight over the last dimensions (Zhang, Sennrich 2019). eps is the machine epsilon where absent.)";
+};
+FB_CARD(rms_norm)
+
+struct native_group_norm : structured<native_group_norm> {
+  static constexpr auto schema =
+      "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) -> (Tensor, Tensor, Tensor)";
+  static constexpr uint32_t forms = form::fn | form::out;
+  template <class T>
+  static std::array<T, 3> meta(const T& x, const T& w, const T& b, int64_t n, int64_t c, int64_t hw, int64_t group, double) {
+    FB_CHECK(group > 0 && c % group == 0, "group_norm: ", c, " channels do not divide into ", group, " groups; the input has shape ", x.sizes());
+    check_norm_parameter("group_norm", "weight", w, c);
+    check_norm_parameter("group_norm", "bias", b, c);
+    check_norm_types("group_norm", x, w, b);
+    FB_CHECK(x.numel() == n * c * hw, "group_norm: N, C, HxW are ", n, ", ", c, ", ", hw, ", the input has shape ", x.sizes());
+    const Options o{norm_stat_type(x, w, b), x.device()};
+    return {T::empty_format(x.sizes(), x.options(), x.suggested_format()), T::empty({n, group}, o), T::empty({n, group}, o)};
+  }
+  static std::array<Tensor, 3> gradients(grad<0> g, in<0> x, in<1> w, in<2> b, result<1> mean, result<2> rstd, arg<3, int64_t> N, arg<4, int64_t> C,
+                                         arg<5, int64_t> HxW, arg<6, int64_t> group, arg<7, double> eps, needs n) {
+    if (!tls.grad_enabled) {
+      const bool mask[3] = {n[0], n[1], n[2]};
+      return ops<"native_group_norm_backward", 3>(*g, *x, *mean, *rstd, *w, *N, *C, *HxW, *group, Span<bool>(mask, 3));
+    }
+    const Dims split{*N, *group, *C / *group, *HxW}, dims{2, 3};
+    const Tensor xs = op<"reshape">(*x, split), gs = op<"reshape">(*g, split);
+    const Tensor ws = w->defined() ? op<"reshape">(*w, Dims{1, *group, *C / *group, 1}) : Tensor();
+    const auto [m, r] = norm_statistics(xs, dims, *eps);
+    NormGradients all = norm_gradients(gs, xs, dims, ws, m, r, true);
+    auto down = [&](const Tensor& t) { return op<"reshape">(op<"sum">(t, Dims{0, 3}, false), Dims{*C}); };
+    return {op<"reshape">(all.input, x->sizes()), n[1] ? down(all.weight) : Tensor(), n[2] ? down(all.bias) : Tensor()};
+  }
+  using vjp = rules<joint<gradients, 0, 1, 2>>;
+};
+FB_CARD(native_group_norm)
+struct native_group_norm_backward : direct<native_group_norm_backward> {
+  static constexpr auto schema =
+      "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int N, int C, int HxW, int group, "
+      "bool[3] output_mask) -> (Tensor, Tensor, Tensor)";
+  static constexpr uint32_t forms = form::hidden;
+};
+FB_CARD(native_group_norm_backward)
+struct group_norm : composite<group_norm> {
+  static constexpr auto schema =
+      "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor";
+  static constexpr uint32_t forms = form::fn;
+  static Tensor body(const Tensor& x, int64_t groups, const Tensor& w, const Tensor& b, double eps, bool) {
+    FB_CHECK(x.ndim() >= 2, "group_norm: the input has shape ", x.sizes(), "; it needs a batch and a channel dimension");
+    const int64_t n = x.sizes()[0], c = x.sizes()[1];
+    FB_CHECK(groups > 0, "group_norm: num_groups is ", groups, "; it must be positive");
+    int64_t hw = 1;
+    for (int64_t d = 2; d < x.ndim(); ++d) hw *= x.sizes()[d];
+    return ops<"native_group_norm", 3>(x, w, b, n, c, hw, groups, eps)[0];
+  }
+  static constexpr auto doc = R"(group_norm(input, num_groups, weight=None, bias=None, eps=1e-5) -> Tensor
+
+Normalises each sample's channels (dimension 1) in num_groups groups (Wu, He 2018); weight and bias have one number a channel.)";
+};
+FB_CARD(group_norm)
+
+struct native_batch_norm : structured<native_batch_norm> {
+  static constexpr auto schema =
+      "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
+      "float momentum, float eps) -> (Tensor, Tensor, Tensor)";
+  static constexpr uint32_t forms = form::fn | form::out;
+  static void check(const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& rm, const Tensor& rv, bool training) {
+    FB_CHECK(x.ndim() >= 2, "batch_norm: the input has shape ", x.sizes(), "; it needs a batch and a channel dimension");
+    const int64_t c = x.sizes()[1];
+    check_norm_parameter("batch_norm", "running_mean", rm, c);
+    check_norm_parameter("batch_norm", "running_var", rv, c);
+    check_norm_parameter("batch_norm", "weight", w, c);
+    check_norm_parameter("batch_norm", "bias", b, c);
+    FB_CHECK(training || (rm.defined() && rv.defined()), "batch_norm: running_mean and running_var are needed in evaluation mode");
+  }
+  template <class T>
+  static std::array<T, 3> meta(const T& x, const T& w, const T& b, const T& rm, const T& rv, bool training, double, double) {
+    check(x, w, b, rm, rv, training);
+    check_norm_types("batch_norm", x, w, b);
+    FB_CHECK(!training || x.numel() > 0, "batch_norm: the input of shape ", x.sizes(), " has no elements to train on");
+    const DType stat = w.defined() || b.defined() ? norm_stat_type(x, w, b) : rm.defined() ? rm.dtype() : x.dtype();
+    const Dims n{training ? x.sizes()[1] : 0};
+    return {T::empty_format(x.sizes(), x.options(), x.suggested_format()), T::empty(n, {stat, x.device()}), T::empty(n, {stat, x.device()})};
+  }
+  static std::array<Tensor, 3> gradients(grad<0> g, in<0> x, in<1> w, in<3> rm, in<4> rv, result<1> mean, result<2> invstd, arg<5, bool> training,
+                                         arg<7, double> eps, needs n) {
+    if (!tls.grad_enabled) {
+      const bool mask[3] = {n[0], n[1], n[2]};
+      return ops<"native_batch_norm_backward", 3>(*g, *x, *w, *rm, *rv, *mean, *invstd, *training, *eps, Span<bool>(mask, 3));
+    }
+    Dims dims, row(x->ndim(), 1);
+    row[1] = x->sizes()[1];
+    for (int64_t d = 0; d < x->ndim(); ++d)
+      if (d != 1) dims.push_back(d);
+    const Tensor ws = w->defined() ? op<"reshape">(*w, row) : Tensor();
+    Tensor m, r;
+    if (*training) {
+      auto s = norm_statistics(*x, dims, *eps);
+      m = s[0], r = s[1];
+    } else {
+      m = op<"reshape">(*rm, row);
+      r = op<"rsqrt">(op<"add">(op<"reshape">(*rv, row), Scalar(*eps)));
+    }
+    NormGradients all = norm_gradients(*g, *x, dims, ws, m, r, *training);
+    return {all.input, n[1] ? op<"sum">(all.weight, dims, false) : Tensor(), n[2] ? op<"sum">(all.bias, dims, false) : Tensor()};
+  }
+  using vjp = rules<joint<gradients, 0, 1, 2>>;
+};
+FB_CARD(native_batch_norm)
+struct native_batch_norm_backward : direct<native_batch_norm_backward> {
+  static constexpr auto schema =
+      "native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, "
+      "Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)";
+  static constexpr uint32_t forms = form::hidden;
+};
+FB_CARD(native_batch_norm_backward)
+struct batch_norm : composite<batch_norm> {
+  static constexpr auto schema =
+      "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, "
+      "float eps, bool cudnn_enabled) -> Tensor";
+  static constexpr uint32_t forms = form::fn;
+  static Tensor body(const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& rm, const Tensor& rv, bool training, double momentum,
+                     double eps, bool) {
+    native_batch_norm::check(x, w, b, rm, rv, training);
+    return ops<"native_batch_norm", 3>(x, w, b, rm, rv, training, momentum, eps)[0];
+  }
+  static constexpr auto doc = R"(batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled) -> Tensor
+
+Normalises each channel (dimension 1) over all others (Ioffe, Szegedy 2015): by the batch's own mean and variance where
+training, which also move running_mean and running_var by momentum (the variance unbiased); else by the running ones.)";
+};
+FB_CARD(batch_norm)
+
+struct instance_norm : composite<instance_norm> {
+  static constexpr auto schema =
+      "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, "
+      "float momentum, float eps, bool cudnn_enabled) -> Tensor";
+  static constexpr uint32_t forms = form::fn;
+  static Tensor body(const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& rm, const Tensor& rv, bool use_input_stats, double momentum,
+                     double eps, bool cudnn) {
+    FB_CHECK(use_input_stats || (rm.defined() && rv.defined()), "instance_norm: running_mean and running_var are needed where use_input_stats is False");
+    FB_CHECK(x.ndim() >= 2, "instance_norm: the input has shape ", x.sizes(), "; it needs a batch and a channel dimension");
+    const int64_t n = x.sizes()[0], c = x.sizes()[1];
+    auto repeat = [&](const Tensor& t) { return t.defined() ? op<"repeat">(t, Dims{n}) : t; };
+    Dims merged(x.sizes());
+    merged[0] = 1;
+    merged[1] = n * c;
+    const Tensor m = repeat(rm), v = repeat(rv);
+    const Tensor y = batch_norm::body(op<"view">(op<"contiguous">(x), merged), repeat(w), repeat(b), m, v, use_input_stats, momentum, eps, cudnn);
+    auto back = [&](const Tensor& running, const Tensor& repeated) {
+      if (!running.defined()) return;
+      GradMode no(false);
+      op_list<"copy_">(running, op<"mean">(op<"view">(repeated, Dims{n, c}), Dims{0}, false));
+    };
+    if (use_input_stats) {
+      back(rm, m);
+      back(rv, v);
+    }
+    return op<"view">(y, x.sizes());
+  }
+  static constexpr auto doc = R"(instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled) -> Tensor
+
+Normalises each channel of each sample over its spatial dimensions (Ulyanov, Vedaldi, Lempitsky 2016).)";
+};
+FB_CARD(instance_norm)
+
+struct renorm : lowered<renorm> {
+  static constexpr auto schema = "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor";
+  static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
+  static Tensor factors(const Tensor& self, Scalar p, int64_t dim, Scalar maxnorm) {
+    const int64_t d = wrap_dim(dim, self.ndim());
+    Dims dims;
+    for (int64_t i = 0; i < self.ndim(); ++i)
+      if (i != d) dims.push_back(i);
+    const Tensor norm = op<"linalg_vector_norm">(self, p, dims, true);
+    const Tensor factor = op<"div">(op<"full_like">(norm, maxnorm), op<"add">(norm, Scalar(1e-7)));
+    return op<"where">(op<"gt">(norm, maxnorm), factor, op<"ones_like">(factor));
+  }
+  static Tensor lowering(const Tensor& self, Scalar p, int64_t dim, Scalar maxnorm) {
+    FB_CHECK(p.to_double() > 0, "renorm: p is ", p, "; it must be positive");
+    FB_CHECK(maxnorm.to_double() >= 0, "renorm: maxnorm is ", maxnorm, "; it must be at least 0");
+    wrap_dim(dim, self.ndim());
+    FB_CHECK(self.ndim() > 1, "renorm: the input has shape ", self.sizes(), "; it needs at least 2 dimensions");
+    return op<"contiguous">(op<"mul">(self, factors(self, p, dim, maxnorm)));
+  }
+  static Tensor d_self(grad<0> g, in<0> self, arg<1, Scalar> p, arg<2, int64_t> dim, arg<3, Scalar> maxnorm) {
+    // y = x * f(|x|), f = maxnorm / (norm + eps) where the norm is too great
+    const int64_t d = wrap_dim(*dim, self->ndim());
+    Dims dims;
+    for (int64_t i = 0; i < self->ndim(); ++i)
+      if (i != d) dims.push_back(i);
+    const Tensor norm = op<"linalg_vector_norm">(*self, *p, dims, true);
+    const Tensor dot = op<"sum">(op<"mul">(conj(*self), *g), dims, true);
+    const Tensor real = dot.is_complex() ? op<"real">(dot) : dot;
+    const Tensor through = vector_norm_gradient(real, *self, p->to_double(), norm, dims, true);
+    const Tensor inv = op<"reciprocal">(op<"add">(norm, Scalar(1e-7)));
+    const Tensor moved = op<"mul">(op<"mul">(*g - op<"mul">(inv, through), inv), *maxnorm);
+    return op<"where">(op<"gt">(norm, *maxnorm), moved, *g);
+  }
+  using vjp = rules<wrt<0, d_self>>;
+  static constexpr auto doc = R"(renorm(input, p, dim, maxnorm) -> Tensor
+
+Scales each slice along dim whose p-norm is above maxnorm down to it.)";
+};
+FB_CARD(renorm)
+
+}  // namespace fb::cards
