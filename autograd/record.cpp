@@ -275,9 +275,9 @@ void save_outputs(OpNode& node, const Results& out) {
   }
 }
 
-void finish(const Ref<Node>& ref, OpNode& node, const Results& out) {
+void finish(const Ref<Node>& ref, OpNode& node, const Results& out, uint32_t constant) {
   for (int i = 0; i < out.size(); ++i) {
-    if (differentiable(out[i])) set_history(out[i], ref);
+    if (differentiable(out[i]) && !(i < 32 && (constant >> i & 1))) set_history(out[i], ref);
     else if (out[i].defined()) node.add_input(out[i]);
     else node.inputs.emplace_back();
   }
@@ -291,7 +291,7 @@ void autograd_invoke(const OpEntry& op, const Value* args, Results& out, uint8_t
   if (!node) return run_resolved(op, args, out, flags);
   Ref<Node> ref(node);
   run_resolved(op, args, out, flags);
-  finish(ref, *node, out);
+  finish(ref, *node, out, op.card->constant_results);
 }
 
 void autograd_invoke_view(const OpEntry& op, const Value* args, Results& out, uint8_t flags) {
@@ -300,7 +300,7 @@ void autograd_invoke_view(const OpEntry& op, const Value* args, Results& out, ui
   if (tls.grad_enabled && (flags & (kRequiresGrad | kTrackedView))) node = make_node(op, args, false);
   Ref<Node> ref(node);
   op.run(op, args, out);
-  if (node) finish(ref, *node, out);
+  if (node) finish(ref, *node, out, op.card->constant_results);
   if (tls.inference || (flags & kInference)) {
     if (tls.inference)
       for (int i = 0; i < out.size(); ++i) out[i]->inference = true;

@@ -184,10 +184,13 @@ void batch_forward(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const Te
     for (int64_t c = 0; c < p.c; ++c) invstd.ptr<A>()[c] = A(1) / std::sqrt(sum.ptr<A>()[c] / A(count) + A(eps));
     auto move = [&](const Tensor& running, auto value) {
       if (!running.defined()) return;
-      Tensor r = Tensor::empty({p.c}, o);
-      assign(r, running);
-      for (int64_t c = 0; c < p.c; ++c) r.ptr<A>()[c] = A(momentum) * value(c) + A(1 - momentum) * r.ptr<A>()[c];
-      assign(running, r);
+      // Written without a new version: the backward pass of training does not read them.
+      const int64_t item = running.item_bytes();
+      char* at = static_cast<char*>(running.data());
+      std::unique_ptr<A[]> v(new A[size_t(p.c)]);
+      convert_run(reinterpret_cast<char*>(v.get()), sizeof(A), type, at, running.strides()[0] * item, running.dtype(), p.c);
+      for (int64_t c = 0; c < p.c; ++c) v[size_t(c)] = A(momentum) * value(c) + A(1 - momentum) * v[size_t(c)];
+      convert_run(at, running.strides()[0] * item, running.dtype(), reinterpret_cast<const char*>(v.get()), sizeof(A), type, p.c);
     };
     move(running_mean, [&](int64_t c) { return mean.ptr<A>()[c]; });
     move(running_var, [&](int64_t c) { return sum.ptr<A>()[c] / A(count - 1); });

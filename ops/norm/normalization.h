@@ -37,6 +37,7 @@ inline void check_norm_types(const char* name, const Tensor& x, const Tensor& w,
 struct native_layer_norm : structured<native_layer_norm> {
   static constexpr auto schema =
       "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)";
+  static constexpr uint32_t constant_results = 0b110;
   static constexpr uint32_t forms = form::fn | form::out;
   static void check(const char* name, Ints sizes, Ints shape, const Tensor& w, const Tensor& b) {
     FB_CHECK(shape.n > 0, name, ": normalized_shape is ", shape, "; it names at least one dimension");
@@ -126,19 +127,36 @@ struct native_group_norm : structured<native_group_norm> {
     const Options o{norm_stat_type(x, w, b), x.device()};
     return {T::empty_format(x.sizes(), x.options(), x.suggested_format()), T::empty({n, group}, o), T::empty({n, group}, o)};
   }
-  static std::array<Tensor, 3> gradients(grad<0> g, in<0> x, in<1> w, in<2> b, result<1> mean, result<2> rstd, arg<3, int64_t> N, arg<4, int64_t> C,
-                                         arg<5, int64_t> HxW, arg<6, int64_t> group, arg<7, double> eps, needs n) {
+  static std::array<Tensor, 3> gradients(grad<0> g, maybe_grad<1> gmean, maybe_grad<2> grstd, in<0> x, in<1> w, in<2> b, result<1> mean,
+                                         result<2> rstd, arg<3, int64_t> N, arg<4, int64_t> C, arg<5, int64_t> HxW, arg<6, int64_t> group,
+                                         arg<7, double> eps, needs n) {
+    const Dims split{*N, *group, *C / *group, *HxW}, dims{2, 3}, stat{*N, *group, 1, 1};
+    // What comes in through mean and rstd: d mean / dx = 1 / n, d rstd / dx = -rstd^3 (x - mean) / n.
+    auto add_statistics = [&](Tensor& to, const Tensor& m, const Tensor& r) {
+      if (!to.defined() || !(gmean->defined() || grstd->defined())) return;
+      const double count = double(*C / *group * *HxW);
+      Tensor extra;
+      if (gmean->defined()) extra = op<"expand">(op<"reshape">(*gmean, stat) / count, split);
+      if (grstd->defined()) {
+        const Tensor s = op<"reshape">(*grstd, stat) * (r * r * r) * (op<"reshape">(*x, split) - m) * (-1.0 / count);
+        extra = extra.defined() ? extra + s : s;
+      }
+      to = to + op<"reshape">(extra, x->sizes());
+    };
     if (!tls.grad_enabled) {
       const bool mask[3] = {n[0], n[1], n[2]};
-      return ops<"native_group_norm_backward", 3>(*g, *x, *mean, *rstd, *w, *N, *C, *HxW, *group, Span<bool>(mask, 3));
+      auto all = ops<"native_group_norm_backward", 3>(*g, *x, *mean, *rstd, *w, *N, *C, *HxW, *group, Span<bool>(mask, 3));
+      add_statistics(all[0], op<"reshape">(*mean, stat), op<"reshape">(*rstd, stat));
+      return all;
     }
-    const Dims split{*N, *group, *C / *group, *HxW}, dims{2, 3};
     const Tensor xs = op<"reshape">(*x, split), gs = op<"reshape">(*g, split);
     const Tensor ws = w->defined() ? op<"reshape">(*w, Dims{1, *group, *C / *group, 1}) : Tensor();
     const auto [m, r] = norm_statistics(xs, dims, *eps);
     NormGradients all = norm_gradients(gs, xs, dims, ws, m, r, true);
     auto down = [&](const Tensor& t) { return op<"reshape">(op<"sum">(t, Dims{0, 3}, false), Dims{*C}); };
-    return {op<"reshape">(all.input, x->sizes()), n[1] ? down(all.weight) : Tensor(), n[2] ? down(all.bias) : Tensor()};
+    Tensor input = op<"reshape">(all.input, x->sizes());
+    add_statistics(input, m, r);
+    return {input, n[1] ? down(all.weight) : Tensor(), n[2] ? down(all.bias) : Tensor()};
   }
   using vjp = rules<joint<gradients, 0, 1, 2>>;
 };
@@ -172,6 +190,7 @@ struct native_batch_norm : structured<native_batch_norm> {
   static constexpr auto schema =
       "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
       "float momentum, float eps) -> (Tensor, Tensor, Tensor)";
+  static constexpr uint32_t constant_results = 0b110;
   static constexpr uint32_t forms = form::fn | form::out;
   static void check(const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& rm, const Tensor& rv, bool training) {
     FB_CHECK(x.ndim() >= 2, "batch_norm: the input has shape ", x.sizes(), "; it needs a batch and a channel dimension");

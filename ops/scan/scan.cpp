@@ -1,0 +1,40 @@
+#include "ops/scan/scan.h"
+
+#include <limits>
+
+namespace fb {
+
+Tensor cumprod_gradient(const Tensor& g, const Tensor& self, const Tensor& result, int64_t dim) {
+  if (self.numel() <= 1 || self.ndim() == 0) return g;
+  const int64_t d = wrap_dim(dim, self.ndim()), n = self.sizes()[d];
+  if (n == 1) return g;
+  const bool zeros = !self.is_meta() && *op<"any">(op<"eq">(self, Scalar(0))).ptr<bool>();
+  if (!zeros) return op<"div">(sum_from_behind(op<"mul">(conj(result), g), d), conj(self));
+  // The gradient of element k: what comes to j >= k times the product up to j without k.
+  std::vector<Tensor> parts;
+  const Tensor one = op<"ones_like">(op<"narrow">(self, d, int64_t(0), int64_t(1)));
+  for (int64_t k = 0; k < n; ++k) {
+    Tensor product = one;
+    if (k + 1 < n) {
+      const std::vector<Tensor> rest{one, op<"cumprod">(op<"narrow">(self, d, k + 1, n - k - 1), d)};
+      product = op<"cat">(rest, d);
+    }
+    if (k > 0) product = op<"mul">(product, op<"prod">(op<"narrow">(self, d, int64_t(0), k), d, true));
+    parts.push_back(op<"sum">(op<"mul">(op<"narrow">(g, d, k, n - k), conj(product)), Dims{d}, true));
+  }
+  return op<"cat">(parts, d);
+}
+
+Tensor logcumsumexp_gradient(const Tensor& g, const Tensor& self, const Tensor& result, int64_t dim) {
+  if (self.ndim() == 0 || self.numel() == 0) return g;
+  auto behind = [&](const Tensor& x) { return op<"flip">(op<"logcumsumexp">(op<"flip">(x, Dims{dim}), dim), Dims{dim}); };
+  if (self.is_complex()) return op<"mul">(conj(op<"exp">(self)), sum_from_behind(op<"mul">(g, conj(op<"exp">(-result))), dim));
+  // Positive and negative parts of g apart, in logarithms.
+  const Tensor least = op<"full_like">(g, Scalar(-std::numeric_limits<double>::infinity()));
+  const Tensor up = op<"where">(op<"gt">(g, Scalar(0)), op<"log">(op<"abs">(g)), least);
+  const Tensor down = op<"where">(op<"lt">(g, Scalar(0)), op<"log">(op<"abs">(g)), least);
+  auto part = [&](const Tensor& log_g) { return op<"exp">(op<"add">(behind(op<"sub">(log_g, result)), self)); };
+  return op<"sub">(part(up), part(down));
+}
+
+}  // namespace fb
