@@ -2,7 +2,7 @@
 
 namespace fb::cards {
 
-Tensor quantile_number(const char* name, const Tensor& self, double q) {
+Tensor quantile_scalar(const char* name, const Tensor& self, double q) {
   FB_CHECK(q >= 0 && q <= 1, name, ": q is ", q, "; it lies in [0, 1]");
   return op<"scalar_tensor">(Scalar(q), self.dtype());
 }

@@ -76,14 +76,14 @@ FB_CARD(kthvalue)
 // q is a number or a row of them; the result has a leading dimension for the row.
 Tensor quantile_of(const char* name, const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim, std::string_view interpolation,
                    bool skip_nan);
-Tensor quantile_number(const char* name, const Tensor& self, double q);
+Tensor quantile_scalar(const char* name, const Tensor& self, double q);
 
 #define FB_QUANTILE(NAME, SKIP, TEXT)                                                                                 \
   struct NAME##_number : composite<NAME##_number> {                                                                   \
     static constexpr auto schema = #NAME ".scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor"; \
     static constexpr uint32_t forms = form::fn | form::method | form::out;                                            \
     static Tensor body(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim, std::string_view interpolation) { \
-      return quantile_of(#NAME, self, quantile_number(#NAME, self, q), dim, keepdim, interpolation, SKIP);            \
+      return quantile_of(#NAME, self, quantile_scalar(#NAME, self, q), dim, keepdim, interpolation, SKIP);            \
     }                                                                                                                 \
     static constexpr auto doc = #NAME "(input, q, dim=None, keepdim=False, *, interpolation='linear') -> Tensor\n\n" TEXT; \
   };                                                                                                                  \

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "dispatch/call.h"
+#include "dispatch/thread_state.h"
 #include "ops/reduce/shape.h"
 
 namespace fb::cards {
@@ -27,7 +28,7 @@ inline Tensor deviation_gradient(const Tensor& g, const Tensor& self, const Tens
 }
 
 #define FB_SPREAD(NAME, ROOT, TEXT)                                                                                   \
-  struct NAME : structured<NAME> {                                                                                    \
+  struct NAME##_spread : structured<NAME##_spread> {                                                                               \
     static constexpr auto schema = #NAME ".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor"; \
     template <class T> static T meta(const T& self, Ints dim, std::optional<Scalar>, bool keepdim) {                  \
       check_spread_type(#NAME, self.dtype());                                                                         \
@@ -41,7 +42,7 @@ inline Tensor deviation_gradient(const Tensor& g, const Tensor& self, const Tens
     static constexpr auto doc = #NAME "(input, dim=None, *, correction=1, keepdim=False) -> Tensor\n\n" TEXT          \
       " over dim, or of everything: squares of the distances from the mean, summed and divided by n - correction.";  \
   };                                                                                                                  \
-  FB_CARD(NAME)                                                                                                       \
+  FB_CARD(NAME##_spread)                                                                                                       \
   struct NAME##_dim : composite<NAME##_dim> {                                                                         \
     static constexpr auto schema = #NAME ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor"; \
     static constexpr uint32_t forms = form::fn | form::method | form::out;                                            \
