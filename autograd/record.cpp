@@ -1,5 +1,6 @@
 // Records a call of a differentiable operator: one generic node class serves every card.
 #include "autograd/saved.h"
+#include "dispatch/first_result.h"
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/invoke.h"
@@ -275,9 +276,9 @@ void save_outputs(OpNode& node, const Results& out) {
   }
 }
 
-void finish(const Ref<Node>& ref, OpNode& node, const Results& out, uint32_t constant) {
+void finish(const Ref<Node>& ref, OpNode& node, const Results& out, bool first_only) {
   for (int i = 0; i < out.size(); ++i) {
-    if (differentiable(out[i]) && !(i < 32 && (constant >> i & 1))) set_history(out[i], ref);
+    if (differentiable(out[i]) && !(first_only && i > 0)) set_history(out[i], ref);
     else if (out[i].defined()) node.add_input(out[i]);
     else node.inputs.emplace_back();
   }
@@ -291,7 +292,7 @@ void autograd_invoke(const OpEntry& op, const Value* args, Results& out, uint8_t
   if (!node) return run_resolved(op, args, out, flags);
   Ref<Node> ref(node);
   run_resolved(op, args, out, flags);
-  finish(ref, *node, out, op.card->constant_results);
+  finish(ref, *node, out, op.card->forms & form::first_result_differentiable);
 }
 
 void autograd_invoke_view(const OpEntry& op, const Value* args, Results& out, uint8_t flags) {
@@ -300,7 +301,7 @@ void autograd_invoke_view(const OpEntry& op, const Value* args, Results& out, ui
   if (tls.grad_enabled && (flags & (kRequiresGrad | kTrackedView))) node = make_node(op, args, false);
   Ref<Node> ref(node);
   op.run(op, args, out);
-  if (node) finish(ref, *node, out, op.card->constant_results);
+  if (node) finish(ref, *node, out, op.card->forms & form::first_result_differentiable);
   if (tls.inference || (flags & kInference)) {
     if (tls.inference)
       for (int i = 0; i < out.size(); ++i) out[i]->inference = true;

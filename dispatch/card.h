@@ -182,7 +182,6 @@ template <class C> struct card_base {
   static constexpr const char* doc = "";
   static constexpr uint32_t numbers = 0;
   static constexpr bool lazy_bits = false;
-  static constexpr uint32_t constant_results = 0;
 };
 
 // Math written once: `template <class V> static V fn(V x, ..., V attr...)`.
@@ -270,7 +269,6 @@ template <class C> constexpr CardRecord make_record() {
   r.grad_name = C::grad_name;
   r.doc = C::doc;
   r.lazy_bits = C::lazy_bits;
-  r.constant_results = C::constant_results;
   if constexpr (C::kind == CardKind::composite) r.body = &box<&C::body>;
   if constexpr (C::kind == CardKind::lowered) r.body = &box<&C::lowering>;
   if constexpr (C::kind == CardKind::structured) r.meta = &box<&C::template meta<Tensor>>;

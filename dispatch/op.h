@@ -47,7 +47,7 @@ struct CardRecord {
   const char* grad_name;   // null: made from the name ("SigmoidBackward0")
   const char* doc;
   bool lazy_bits;          // takes tensors with conj or neg bits as they are
-  uint32_t constant_results;  // bit i: result i carries no gradient, whatever its type
+  bool no_autograd_check;  // results never require grad (indices, comparisons)
 };
 
 // One entry of the section. Compilers may emit the cards of a unit in any order; `order` is that of the text.

@@ -1,6 +1,7 @@
 // Layer, group, batch, instance and root-mean-square normalisation, and renorm.
 #pragma once
 #include "dispatch/call.h"
+#include "dispatch/first_result.h"
 #include "dispatch/thread_state.h"
 #include "ops/reduce/shape.h"
 
@@ -37,8 +38,7 @@ inline void check_norm_types(const char* name, const Tensor& x, const Tensor& w,
 struct native_layer_norm : structured<native_layer_norm> {
   static constexpr auto schema =
       "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)";
-  static constexpr uint32_t constant_results = 0b110;
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::first_result_differentiable;
   static void check(const char* name, Ints sizes, Ints shape, const Tensor& w, const Tensor& b) {
     FB_CHECK(shape.n > 0, name, ": normalized_shape is ", shape, "; it names at least one dimension");
     for (const Tensor* t : {&w, &b})
@@ -190,8 +190,7 @@ struct native_batch_norm : structured<native_batch_norm> {
   static constexpr auto schema =
       "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
       "float momentum, float eps) -> (Tensor, Tensor, Tensor)";
-  static constexpr uint32_t constant_results = 0b110;
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::first_result_differentiable;
   static void check(const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& rm, const Tensor& rv, bool training) {
     FB_CHECK(x.ndim() >= 2, "batch_norm: the input has shape ", x.sizes(), "; it needs a batch and a channel dimension");
     const int64_t c = x.sizes()[1];

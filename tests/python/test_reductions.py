@@ -1,0 +1,128 @@
+"""Reductions, scans, softmax and normalisations: values by mathematics, bits by comparison with other layouts."""
+import math
+
+import pytest
+import torch
+
+
+def bits(t):
+    return t.contiguous().numpy().tobytes()
+
+
+@pytest.fixture
+def x():
+    torch.manual_seed(3)
+    return torch.randn(6, 5, 7, 8)
+
+
+def by_threads(f):
+    before = torch.get_num_threads()
+    try:
+        results = []
+        for n in (1, 2):
+            torch.set_num_threads(n)
+            results.append(bits(f()))
+    finally:
+        torch.set_num_threads(before)
+    assert results[0] == results[1]
+    return results[0]
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "var", "amax", "logsumexp", "prod"])
+@pytest.mark.parametrize("dim", [0, 1, 3])
+def test_strides_and_threads_leave_the_bits(x, name, dim):
+    f = getattr(torch, name)
+    want = by_threads(lambda: f(x, dim))
+    last = x.contiguous(memory_format=torch.channels_last)
+    turned = x.permute(3, 2, 1, 0).contiguous().permute(3, 2, 1, 0)
+    assert by_threads(lambda: f(last, dim)) == want
+    assert by_threads(lambda: f(turned, dim)) == want
+
+
+@pytest.mark.parametrize("f", [lambda t: torch.softmax(t, -1), lambda t: torch.log_softmax(t, -1),
+                               lambda t: torch.layer_norm(t, (t.shape[-1],))])
+def test_a_row_alone_has_the_bits_of_the_batch(f):
+    torch.manual_seed(1)
+    x = torch.randn(9, 1000)
+    whole = f(x)
+    for i in (0, 4, 8):
+        assert bits(f(x[i:i + 1])) == bits(whole[i:i + 1])
+
+
+def test_softmax_over_any_dimension_is_that_over_the_last(x):
+    for dim in range(4):
+        want = torch.softmax(x.movedim(dim, -1).contiguous(), -1).movedim(-1, dim)
+        assert bits(torch.softmax(x, dim)) == bits(want)
+
+
+def test_types_of_results():
+    i = torch.arange(6, dtype=torch.int32).view(2, 3)
+    assert i.sum().dtype is torch.int64 and i.sum().item() == 15
+    assert i.prod(1).tolist() == [0, 60]
+    assert i.amax(1).dtype is torch.int32
+    assert i.sum(dtype=torch.float16).dtype is torch.float16
+    assert i.bool().any().dtype is torch.bool and i.to(torch.uint8).all(1).dtype is torch.uint8
+    for f in (i.mean, i.var, i.norm):
+        with pytest.raises(RuntimeError):
+            f()
+    with pytest.raises(NotImplementedError):
+        i.softmax(0)
+
+
+def test_what_has_no_value_raises():
+    e = torch.empty(0, 3)
+    assert e.sum().item() == 0 and e.prod().item() == 1 and math.isnan(e.mean().item())
+    with pytest.raises(RuntimeError):
+        e.amax()
+    with pytest.raises(IndexError):
+        e.amax(0)
+    with pytest.raises(IndexError):
+        e.argmax()
+    with pytest.raises(IndexError):
+        torch.ones(2, 3).sum(5)
+    with pytest.raises(RuntimeError):
+        torch.ones(2, 3).sum((0, 0))
+    with pytest.raises(RuntimeError):
+        torch.kthvalue(torch.ones(3), 4)
+
+
+def test_names_of_gradient_functions():
+    x = torch.ones(2, 3, requires_grad=True)
+    names = {"SumBackward0": x.sum(), "SumBackward1": x.sum(1), "MaxBackward0": x.max(1)[0], "MaxBackward1": x.max(), "VarBackward0": x.var(),
+             "SoftmaxBackward0": x.softmax(1), "LogSoftmaxBackward0": x.log_softmax(1), "CumsumBackward0": x.cumsum(0),
+             "NativeLayerNormBackward0": torch.layer_norm(x, (3,)), "LinalgVectorNormBackward0": torch.linalg.vector_norm(x)}
+    for name, y in names.items():
+        assert type(y.grad_fn).__name__ == name
+
+
+def test_order_statistics():
+    x = torch.tensor([[3.0, 1.0, 2.0, 1.0], [float("nan"), 5.0, 4.0, 4.0]])
+    assert x[0].median().item() == 1 and math.isnan(x[1].median().item()) and x[1].nanmedian().item() == 4
+    assert x.mode(1)[0][0].item() == 1 and x.mode(1)[1].tolist() == [3, 3]
+    assert [t.item() for t in x[0].kthvalue(3)] == [2, 2]
+    assert torch.quantile(torch.arange(5.0), 0.375).item() == 1.5
+
+
+def test_scans():
+    x = torch.tensor([1.0, 3.0, 2.0, 3.0])
+    assert x.cumsum(0).tolist() == [1, 4, 6, 9] and x.cumprod(0).tolist() == [1, 3, 6, 18]
+    assert x.cummax(0)[1].tolist() == [0, 1, 1, 3]
+    assert torch.diff(x).tolist() == [2, -1, 1] and torch.trapezoid(x).item() == 7
+    z = torch.tensor([2.0, 0.0, 3.0], requires_grad=True)
+    z.cumprod(0).sum().backward()
+    assert z.grad.tolist() == [1, 8, 0]
+
+
+def test_histograms():
+    x = torch.tensor([0.0, 1.0, 1.0, 2.0])
+    assert torch.histc(x, 2).tolist() == [1, 3]
+    assert torch.bincount(torch.tensor([1, 1, 3]), minlength=2).tolist() == [0, 2, 0, 1]
+
+
+def test_batch_norm_moves_its_running_statistics():
+    x = torch.tensor([[1.0], [3.0]])
+    mean, var = torch.zeros(1), torch.ones(1)
+    y = torch.batch_norm(x, None, None, mean, var, True, 0.5, 0.0, False)
+    assert y.flatten().tolist() == [-1, 1] and mean.item() == 1 and var.item() == 1.5
+    y = torch.batch_norm(x, None, None, mean, torch.ones(1), False, 0.5, 0.0, False)
+    assert y.flatten().tolist() == [0, 2]
