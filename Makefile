@@ -43,6 +43,7 @@ configure: .venv/ready
 
 build: configure
 	@cmake --build $(BUILD) -j $(JOBS)
+	@[ torch/__init__.pyi -nt torch/lib/libtorch.so ] || $(PY) tools/write_stubs.py torch/__init__.pyi
 
 test: build
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
@@ -64,4 +65,4 @@ wheel: .venv/ready
 	$(PY) -m pip wheel -q . --no-deps -w dist
 
 clean:
-	rm -rf build build-sanitize build-wheel torch/lib torch/_C*.so
+	rm -rf build build-sanitize build-wheel torch/lib torch/_C*.so torch/__init__.pyi
