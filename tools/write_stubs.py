@@ -80,6 +80,9 @@ def result_type(text):
 def parameters(schema, method):
     """The Python parameters of one schema, or None when the line is no schema."""
     out, rest = [], split_commas(schema["arguments"])
+    own = next((i for i, text in enumerate(rest) if text.endswith(" self")), 0)
+    if method and rest:  # the tensor itself comes first, wherever the schema has it
+        rest.insert(0, rest.pop(own))
     for position, text in enumerate(rest):
         if text == "*":
             out.append("*")
@@ -93,7 +96,7 @@ def parameters(schema, method):
         if position == 0 and method and match["type"] == "Tensor":
             out.append("self")
             continue
-        if position == 0 and name == "self":
+        if name == "self":
             name = "input"
         if keyword.iskeyword(name):
             name += "_"
