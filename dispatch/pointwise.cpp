@@ -206,6 +206,8 @@ Device device_of(const char* name, const Value* v, int n) {
 
 }  // namespace
 
+constexpr int64_t kSmall = 16;  // elements of a call that goes to the body at once
+
 Tensor run_pointwise_body(const char* name, PointwiseRun run, PointwiseBody body, const Value* v, int nin,
                           uint32_t bool_operands, DType compute, DType result, const Scalar* attrs, const Tensor* given,
                           uint32_t) {
@@ -245,7 +247,27 @@ Tensor run_pointwise_body(const char* name, PointwiseRun run, PointwiseBody body
     else out = Tensor::empty_strided(shape, output_strides(v, nin, shape), {result, d});
   }
   if (out.is_meta() || out.numel() == 0) return out;
-  FB_CHECK(body != nullptr, "");
+  if (linear && out.numel() <= kSmall && out.device().is_cpu()) {  // no loop to lay out
+    alignas(32) char numbers[PointwiseLoop::kMax][kSmall * 16];
+    char* in[PointwiseLoop::kMax];
+    bool on_cpu = true;
+    for (int i = 0; i < nin; ++i) {
+      if (v[i].tag == Tag::tensor) {
+        on_cpu = on_cpu && v[i].t->device.is_cpu();
+        in[i] = static_cast<char*>(v[i].tensor().data());
+        continue;
+      }
+      char x[16];
+      const DType d = bool_operands >> i & 1 ? DType::boolean : compute;
+      put_number(x, v[i], d);
+      in[i] = numbers[i];
+      for (int64_t k = 0, item = item_size(d); k < out.numel(); ++k) std::memcpy(numbers[i] + k * item, x, size_t(item));
+    }
+    if (on_cpu) {
+      body(static_cast<char*>(out.data()), in, out.numel(), attrs, false);
+      return out;
+    }
+  }
   PointwiseLoop L;
   L.nin = nin;
   L.numel = out.numel();
