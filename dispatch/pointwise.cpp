@@ -376,6 +376,8 @@ void run_pointwise(const OpEntry& op, const Value* args, Results& res) {
   for (int i = 0; i < p.nin; ++i)
     if (p.operands[i].tag == Tag::tensor) shape = broadcast_sizes(shape, p.operands[i].t->sizes);
   if (op.form == OpForm::inplace) {
+    FB_CHECK(pr.result != ResultType::real || !is_complex(common), op.schema.name, ": the result is real, self is ", out.dtype(),
+             "; it cannot be written in place");
     FB_CHECK(out.sizes() == shape.span(), op.schema.name, ": the result of shape ", shape, " does not fit into self of shape ", out.sizes());
     FB_CHECK(can_cast(result, out.dtype()), op.schema.name, ": a result of type ", result, " cannot be written to self of type ", out.dtype());
   } else {

@@ -136,12 +136,17 @@ FB_CARD(Reciprocal)
 
 struct Square : composite<Square> {
   static constexpr auto schema = "square(Tensor self) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out | form::fn_inplace;
+  static constexpr uint32_t forms = form::fn | form::method | form::out;
   static Tensor body(const Tensor& self) { return op<"pow">(self, int64_t(2)); }
   static constexpr auto doc = R"(square(input, *, out=None) -> Tensor
 
 input ** 2.)";
 };
 FB_CARD(Square)
+struct SquareInPlace : composite<SquareInPlace> {
+  static constexpr auto schema = "square_(Tensor(a!) self) -> Tensor(a!)";
+  static Tensor body(const Tensor& self) { return op<"pow_">(self, int64_t(2)); }
+};
+FB_CARD(SquareInPlace)
 
 }  // namespace fb::cards

@@ -28,7 +28,7 @@ FB_CARD(Elu)
 
 struct Selu : composite<Selu> {
   static constexpr auto schema = "selu(Tensor self) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::inplace | form::fn_inplace;
+  static constexpr uint32_t forms = form::fn;
   static constexpr double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946;
   static Tensor body(const Tensor& self) { return op<"elu">(self, alpha, scale); }
   static constexpr auto doc = R"(selu(input) -> Tensor
@@ -36,6 +36,12 @@ struct Selu : composite<Selu> {
 Scaled elu whose outputs keep mean 0 and variance 1 (Klambauer et al., "Self-Normalizing Neural Networks", 2017).)";
 };
 FB_CARD(Selu)
+struct SeluInPlace : composite<SeluInPlace> {
+  static constexpr auto schema = "selu_(Tensor(a!) self) -> Tensor(a!)";
+  static constexpr uint32_t forms = form::fn;
+  static Tensor body(const Tensor& self) { return op<"elu_">(self, Selu::alpha, Selu::scale); }
+};
+FB_CARD(SeluInPlace)
 
 struct Celu : pointwise<Celu> {
   static constexpr auto schema = "celu(Tensor self, Scalar alpha=1.0) -> Tensor";

@@ -27,8 +27,8 @@ FB_CARD(Maximum)
 struct Minimum : extreme<Minimum> {
   static constexpr auto schema = "minimum(Tensor self, Tensor other) -> Tensor";
   template <class V> static V fn(V a, V b) { return math::minimum(a, b); }
-  template <class V> static V vjp0(upstream<V> g, operand<0, V> a, operand<1, V> b) { return chosen<V>(g, -b.v, -a.v); }
-  template <class V> static V vjp1(upstream<V> g, operand<0, V> a, operand<1, V> b) { return chosen<V>(g, -a.v, -b.v); }
+  template <class V> static V vjp0(upstream<V> g, operand<0, V> a, operand<1, V> b) { return chosen<V>(g, -a.v, -b.v); }
+  template <class V> static V vjp1(upstream<V> g, operand<0, V> a, operand<1, V> b) { return chosen<V>(g, -b.v, -a.v); }
   static constexpr auto doc = R"(minimum(input, other, *, out=None) -> Tensor
 
 The smaller element; NaN where either is NaN.)";
@@ -49,8 +49,8 @@ FB_CARD(Fmax)
 struct Fmin : extreme<Fmin> {
   static constexpr auto schema = "fmin(Tensor self, Tensor other) -> Tensor";
   template <class V> static V fn(V a, V b) { return math::fmin(a, b); }
-  template <class V> static V vjp0(upstream<V> g, operand<0, V> a, operand<1, V> b) { return chosen<V>(g, -b.v, -a.v); }
-  template <class V> static V vjp1(upstream<V> g, operand<0, V> a, operand<1, V> b) { return chosen<V>(g, -a.v, -b.v); }
+  template <class V> static V vjp0(upstream<V> g, operand<0, V> a, operand<1, V> b) { return chosen<V>(g, -a.v, -b.v); }
+  template <class V> static V vjp1(upstream<V> g, operand<0, V> a, operand<1, V> b) { return chosen<V>(g, -b.v, -a.v); }
   static constexpr auto doc = R"(fmin(input, other, *, out=None) -> Tensor
 
 The smaller element; the other one where one is NaN.)";

@@ -58,7 +58,7 @@ FB_CARD(Polygamma)
 struct PolygammaInPlace : composite<PolygammaInPlace> {
   static constexpr auto schema = "polygamma_(Tensor(a!) self, int n) -> Tensor(a!)";
   static constexpr uint32_t forms = form::method;
-  static Tensor body(const Tensor& self, int64_t n) { return op<"copy_">(self, op<"polygamma">(n, self)); }
+  static Tensor body(const Tensor& self, int64_t n) { return op<"copy_">(self, op<"polygamma">(n, op<"clone">(self))); }
 };
 FB_CARD(PolygammaInPlace)
 

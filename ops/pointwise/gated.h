@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/thread_state.h"
 #include "ops/pointwise/gradient.h"
 
 namespace fb::cards {
@@ -32,30 +33,60 @@ a * sigmoid(b), a and b the halves of input along dim, whose size must be even.)
 };
 FB_CARD(Glu)
 
-struct RreluWithNoise : direct<RreluWithNoise> {
+// Also gives the slopes: 1 where input is positive.
+struct RreluFunctional : direct<RreluFunctional> {
   static constexpr auto schema =
-      "rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor";
-  static constexpr uint32_t forms = form::nn;
-  static Tensor d_self(grad<0> g, in<0> x, in<1> noise, arg<2, double> lower, arg<3, double> upper, arg<4, bool> training) {
+      "rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, "
+      "Generator? generator=None) -> (Tensor, Tensor noise_out)";
+  static constexpr auto grad_name = "RreluWithNoiseBackward0";
+  static constexpr uint32_t forms = form::hidden;
+  static Tensor d_self(grad<0> g, in<0> x, result<1> noise, arg<2, double> lower, arg<3, double> upper, arg<4, bool> training) {
     if (training.v && upper.v - lower.v > 1e-6) return *g * *noise;
     return op<"where">(op<"gt">(*x, 0.0), *g, *g * (0.5 * (lower.v + upper.v)));
   }
   using vjp = rules<wrt<0, d_self>>;
+};
+FB_CARD(RreluFunctional)
+
+inline Tensor rrelu(const Tensor& self, const Tensor& noise, double lower, double upper, bool training, Generator* generator) {
+  FB_CHECK(lower <= upper, "rrelu: lower is ", lower, ", above upper, ", upper);
+  return ops<"rrelu_with_noise_functional", 2>(self, noise, lower, upper, training, generator)[0];
+}
+
+struct RreluWithNoise : composite<RreluWithNoise> {
+  static constexpr auto schema =
+      "rrelu_with_noise(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, "
+      "Generator? generator=None) -> Tensor";
+  static constexpr uint32_t forms = form::nn;
+  static Tensor body(const Tensor& self, const Tensor& noise, double lower, double upper, bool training, Generator* generator) {
+    auto [out, slopes] = ops<"rrelu_with_noise_functional", 2>(self, noise, lower, upper, training, generator);
+    GradMode no(false);
+    if (training) op_list<"copy_">(noise, slopes);
+    return out;
+  }
 };
 FB_CARD(RreluWithNoise)
 
 struct Rrelu : composite<Rrelu> {
   static constexpr auto schema =
       "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::inplace | form::fn_inplace;
+  static constexpr uint32_t forms = form::fn;
   static Tensor body(const Tensor& self, double lower, double upper, bool training, Generator* generator) {
-    FB_CHECK(lower <= upper, "rrelu: lower is ", lower, ", above upper, ", upper);
-    return op<"rrelu_with_noise">(self, op<"empty_like">(self), lower, upper, training, generator);
+    return rrelu(self, op<"empty_like">(self), lower, upper, training, generator);
   }
   static constexpr auto doc = R"(rrelu(input, lower=1/8, upper=1/3, training=False) -> Tensor
 
 input where positive, else input times a slope: drawn uniformly from [lower, upper) in training, else their mean.)";
 };
 FB_CARD(Rrelu)
+struct RreluInPlace : composite<RreluInPlace> {
+  static constexpr auto schema =
+      "rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor(a!)";
+  static constexpr uint32_t forms = form::fn;
+  static Tensor body(const Tensor& self, double lower, double upper, bool training, Generator* generator) {
+    return op<"copy_">(self, rrelu(op<"clone">(self), op<"empty_like">(self), lower, upper, training, generator));
+  }
+};
+FB_CARD(RreluInPlace)
 
 }  // namespace fb::cards

@@ -7,10 +7,15 @@ namespace fb::cards {
 
 struct Logaddexp : pointwise<Logaddexp> {
   static constexpr auto schema = "logaddexp(Tensor self, Tensor other) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method | form::out;
-  template <class V> static V fn(V a, V b) { return math::logaddexp(a, b); }
-  template <class V> static V vjp0(upstream<V> g, operand<0, V> a, operand<1, V> b) { return g.v / (k<V>(1) + math::exp(b.v - a.v)); }
-  template <class V> static V vjp1(upstream<V> g, operand<0, V> a, operand<1, V> b) { return g.v / (k<V>(1) + math::exp(a.v - b.v)); }
+  static constexpr uint32_t types = types::floating | types::complex, forms = form::fn | form::method | form::out;
+  template <class V> static V fn(V a, V b) { 
+    if constexpr (is_complex_v<V>) {  // scaled by the term of the larger real part
+      const V m = a.re > b.re ? a : b, l = a.re > b.re ? b : a;
+      return m.re == -__builtin_inf() ? m : m + math::log(V(1) + math::exp(l - m));
+    } else return math::logaddexp(a, b);
+  }
+  template <class V> static V vjp0(upstream<V> g, operand<0, V> a, operand<1, V> b) { return g.v / conj(k<V>(1) + math::exp(b.v - a.v)); }
+  template <class V> static V vjp1(upstream<V> g, operand<0, V> a, operand<1, V> b) { return g.v / conj(k<V>(1) + math::exp(a.v - b.v)); }
   static constexpr auto doc = R"(logaddexp(input, other, *, out=None) -> Tensor
 
 log(exp(input) + exp(other)), without overflow.)";

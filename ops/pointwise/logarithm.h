@@ -62,7 +62,7 @@ struct Logit : pointwise<Logit> {
   static constexpr int modes = 2;  // as it is, or with input clamped to [eps, 1 - eps]
   static int mode(const Value* args) { return !args[1].is_none(); }
   template <class V, int M> static V fn(V x, V eps) {
-    if constexpr (M) x = math::minimum(math::maximum(x, eps), k<V>(1) - eps);
+    if constexpr (M) x = select(x < eps, eps, select(x > k<V>(1) - eps, k<V>(1) - eps, x));
     return math::log(x / (k<V>(1) - x));
   }
   template <class V, int M> static V vjp0(upstream<V> g, operand<0, V> x, attr<0, V> eps) {

@@ -37,13 +37,19 @@ FB_CARD(Hardtanh)
 
 struct Relu6 : composite<Relu6> {
   static constexpr auto schema = "relu6(Tensor self) -> Tensor";
-  static constexpr uint32_t forms = form::nn | form::inplace;
+  static constexpr uint32_t forms = form::nn;
   static Tensor body(const Tensor& self) { return op<"hardtanh">(self, int64_t(0), int64_t(6)); }
   static constexpr auto doc = R"(relu6(input) -> Tensor
 
 input clamped to [0, 6].)";
 };
 FB_CARD(Relu6)
+struct Relu6InPlace : composite<Relu6InPlace> {
+  static constexpr auto schema = "relu6_(Tensor(a!) self) -> Tensor(a!)";
+  static constexpr uint32_t forms = form::nn;
+  static Tensor body(const Tensor& self) { return op<"hardtanh_">(self, int64_t(0), int64_t(6)); }
+};
+FB_CARD(Relu6InPlace)
 
 struct LeakyRelu : pointwise<LeakyRelu> {
   static constexpr auto schema = "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor";

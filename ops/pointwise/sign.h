@@ -35,11 +35,17 @@ FB_CARD(Abs)
 
 struct Absolute : composite<Absolute> {
   static constexpr auto schema = "absolute(Tensor self) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::out;
   static Tensor body(const Tensor& self) { return op<"abs">(self); }
   static constexpr auto doc = "absolute(input, *, out=None) -> Tensor\n\nAnother name of abs.";
 };
 FB_CARD(Absolute)
+struct AbsoluteInPlace : composite<AbsoluteInPlace> {
+  static constexpr auto schema = "absolute_(Tensor(a!) self) -> Tensor(a!)";
+  static constexpr uint32_t forms = form::method;
+  static Tensor body(const Tensor& self) { return op<"abs_">(self); }
+};
+FB_CARD(AbsoluteInPlace)
 
 struct Sign : pointwise<Sign> {
   static constexpr auto schema = "sign(Tensor self) -> Tensor";
