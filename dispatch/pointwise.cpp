@@ -404,7 +404,18 @@ Tensor run_pointwise_grad(const OpEntry& op, int i, const Tensor& g, const Tenso
   Scalar scalars[8];
   int nattr = 0;
   for (uint64_t m = c.attrs; m; m &= m - 1) attrs[nattr++] = args[__builtin_ctzll(m)];
-  const int mode = c.mode ? c.mode(args) : 0;
+  int mode = 0;
+  if (c.mode) {  // tensors are not among the arguments kept, but the mode may depend on which were given
+    Value given[16];
+    int k = 0;
+    for (size_t a = 0; a < op.functional->schema.args.size() && a < 16; ++a) {
+      given[a] = args[a];
+      if (!(c.operands >> a & 1)) continue;
+      if (given[a].is_none() && operands[k].defined()) given[a] = Value(operands[k]);
+      ++k;
+    }
+    mode = c.mode(given);
+  }
   bool again = tls.grad_enabled && (g->flags & (kRequiresGrad | kTrackedView));
   if (tls.grad_enabled) {
     for (int k = 0; k < c.nin; ++k) again |= (gi.saves_in >> k & 1) && operands[k].defined() && (operands[k]->flags & (kRequiresGrad | kTrackedView));

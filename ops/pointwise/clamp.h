@@ -53,21 +53,20 @@ struct ClampTensor : clamping<ClampTensor> {
   template <class V, int M> static V fn(V x, V lo, V hi) { return clamp_to<V, M>(x, lo, hi); }
   template <class V, int M> static V vjp0(upstream<V> g, operand<0, V> x, operand<1, V> lo, operand<2, V> hi) {
     if constexpr (M == 0) {
-      const auto edge = (x.v == lo.v) | (x.v == hi.v);
+      const auto edge = ((x.v == lo.v) | (x.v == hi.v)) & (lo.v != hi.v);
       return select((x.v < lo.v) | (x.v > hi.v), k<V>(0), select(edge, g.v * k<V>(0.5), g.v));
     } else if constexpr (M == 1) return chosen<V>(g, x, lo);
     else return chosen<V>(g, -x.v, -hi.v);
   }
   template <class V, int M> static V vjp1(upstream<V> g, operand<0, V> x, operand<1, V> lo, operand<2, V> hi) {
     if constexpr (M == 0)
-      return select((x.v <= lo.v) & (lo.v < hi.v), select(x.v == lo.v, g.v * k<V>(0.5), g.v), k<V>(0));
+      return select((x.v < lo.v) & (lo.v <= hi.v), g.v, select((x.v == lo.v) & (lo.v < hi.v), g.v * k<V>(0.5), k<V>(0)));
     else if constexpr (M == 1) return chosen<V>(g, lo, x);
     else return no_gradient(g.v);
   }
   template <class V, int M> static V vjp2(upstream<V> g, operand<0, V> x, operand<1, V> lo, operand<2, V> hi) {
     if constexpr (M == 0) {
-      const auto above = (x.v > hi.v) | (hi.v < lo.v) | ((lo.v == hi.v) & (x.v < hi.v));
-      return select(above, g.v, select(x.v == hi.v, g.v * k<V>(0.5), k<V>(0)));
+      return select((x.v > hi.v) | (hi.v < lo.v), g.v, select((x.v == hi.v) & (lo.v < hi.v), g.v * k<V>(0.5), k<V>(0)));
     } else if constexpr (M == 1) return no_gradient(g.v);
     else return chosen<V>(g, -hi.v, -x.v);
   }
