@@ -95,15 +95,72 @@ void set_requires_grad(const Tensor& t, bool on) {
 
 namespace {
 
-// The window of a view on its base, by geometry alone.
-struct ViewWindow final : Node {
+// Sizes and strides of a window of complex numbers, counted in real ones.
+Dims with_pairs(Ints sizes) {
+  Dims d(sizes);
+  d.push_back(2);
+  return d;
+}
+Dims real_strides(Ints strides) {
+  Dims d(strides);
+  for (int64_t& s : d) s *= 2;
+  d.push_back(1);
+  return d;
+}
+
+// Where a view lies on its base: strides and offset (from the base's first element) count elements of the view's type,
+// which may be complex on a real base or the other way round, and lazily conjugated or negated.
+struct Window {
   Dims sizes, strides, base_sizes, base_strides;
   int64_t offset = 0;
-  Options options;
+  DType dtype = DType::none, base_dtype = DType::none;
+  bool conj = false, neg = false;
+
+  void set(const Tensor& t, const Tensor& base) {
+    sizes = Dims(t.sizes());
+    strides = Dims(t.strides());
+    base_sizes = Dims(base.sizes());
+    base_strides = Dims(base.strides());
+    dtype = t.dtype();
+    base_dtype = base.dtype();
+    conj = t.is_conj() != base.is_conj();
+    neg = t.is_neg() != base.is_neg();
+    const int64_t scale = base.item_bytes() >= t.item_bytes() ? base.item_bytes() / t.item_bytes() : 1;
+    offset = t.offset() - (base.item_bytes() >= t.item_bytes() ? base.offset() * scale : base.offset() * base.item_bytes() / t.item_bytes());
+  }
+  // The window on `whole`, which is laid out as the base.
+  Tensor on(const Tensor& whole) const {
+    Tensor t = whole;
+    if (is_complex(base_dtype) && !is_complex(dtype))
+      t = op<"as_strided">(op<"view_as_real">(t), sizes.span(), strides.span(), t.offset() * 2 + offset);
+    else if (!is_complex(base_dtype) && is_complex(dtype))
+      t = op<"view_as_complex">(op<"as_strided">(t, with_pairs(sizes), real_strides(strides), t.offset() + offset * 2));
+    else t = op<"as_strided">(t, sizes.span(), strides.span(), t.offset() + offset);
+    if (conj && is_complex(dtype)) t = op<"_conj">(t);
+    if (neg) t = op<"_neg_view">(t);
+    return t;
+  }
+  // The gradient of the base from that of the window.
+  Tensor backward(Tensor g) const {
+    if (neg) g = op<"neg">(g);
+    if (conj && is_complex(dtype)) g = op<"conj">(g);
+    if (is_complex(base_dtype) && !is_complex(dtype)) {
+      g = op<"as_strided_backward">(g, with_pairs(base_sizes), real_strides(base_strides), sizes.span(), strides.span(), offset);
+      return op<"view_as_complex">(g);
+    }
+    if (!is_complex(base_dtype) && is_complex(dtype))
+      return op<"as_strided_backward">(op<"view_as_real">(op<"resolve_conj">(g)), base_sizes.span(), base_strides.span(), with_pairs(sizes),
+                                       real_strides(strides), offset * 2);
+    return op<"as_strided_backward">(g, base_sizes.span(), base_strides.span(), sizes.span(), strides.span(), offset);
+  }
+};
+
+// The window of a view on its base, by geometry alone.
+struct ViewWindow final : Node {
+  Window window;
   GradList apply(GradList&& g) override {
     GradList out(1);
-    if (!g[0].defined()) return out;
-    out[0] = op<"as_strided_backward">(g[0], base_sizes.span(), base_strides.span(), sizes.span(), strides.span(), offset);
+    if (g[0].defined()) out[0] = window.backward(g[0]);
     return out;
   }
   std::string name() const override { return "AsStridedBackward0"; }
@@ -121,12 +178,7 @@ Ref<Node> grad_fn(const Tensor& t) {
         // Such views may not be written themselves; their history stays what it was when the base is written elsewhere.
       }
       auto* w = new ViewWindow;
-      w->sizes = Dims(t.sizes());
-      w->strides = Dims(t.strides());
-      w->base_sizes = Dims(base.sizes());
-      w->base_strides = Dims(base.strides());
-      w->offset = t.offset() - base.offset();
-      w->options = base.options();
+      w->window.set(t, base);
       w->next.push_back(gradient_edge(base));
       Ref<Node> fn(w);
       m->output_nr = w->add_input(t);
@@ -212,15 +264,14 @@ namespace {
 // A write to a part of a base: the part's gradient passes through the operation, the rest goes on unchanged.
 struct CopySlices final : Node {
   Ref<Node> fn;
-  Dims base_sizes, base_strides, view_sizes, view_strides;
-  int64_t offset = 0;
+  Window window;
   GradList apply(GradList&& g) override {
     GradList out(next.size());
     if (!g[0].defined()) return out;
     FB_CHECK(fn, "the graph of CopySlices was freed by an earlier backward; pass retain_graph=True there to go through it again");
-    Tensor whole = Tensor::empty_strided(base_sizes, base_strides, g[0].options());
+    Tensor whole = Tensor::empty_strided(window.base_sizes, window.base_strides, g[0].options());
     op_list<"copy_">(whole, g[0]);
-    const Tensor part = op<"as_strided">(whole, view_sizes.span(), view_strides.span(), offset);
+    const Tensor part = window.on(whole);
     GradList inner{op<"clone">(part)};
     GradList r = fn->apply(std::move(inner));
     for (size_t i = 0; i < r.size() && i < next.size(); ++i) {
@@ -255,11 +306,7 @@ void rebase_history(const Tensor& t, const Ref<Node>& fn) {
     fn->add_input(t);
     auto* c = new CopySlices;
     c->fn = fn;
-    c->base_sizes = Dims(base.sizes());
-    c->base_strides = Dims(base.strides());
-    c->view_sizes = Dims(t.sizes());
-    c->view_strides = Dims(t.strides());
-    c->offset = t.offset() - base.offset();
+    c->window.set(t, base);
     c->next.push_back(gradient_edge(base));
     for (size_t i = 1; i < fn->next.size(); ++i) c->next.push_back(fn->next[i]);
     Ref<Node> ref(c);

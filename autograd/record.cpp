@@ -332,7 +332,12 @@ void autograd_invoke_inplace(const OpEntry& op, const Value* args, Results& out,
     run_resolved(op, args, out, flags);
   }
   if (!self->inference) self->bump_version();
-  if (node) {
+  AutogradMeta* own = find_meta(self);
+  if (op.card->kind == CardKind::view && own && own->view) {
+    // Only the geometry changed; the window on the base is made anew from it.
+    own->view->version = self->version() - 1;
+    grad_fn(self);
+  } else if (node) {
     rebase_history(self, ref);
     for (uint64_t m = node->saved_out; m; m &= m - 1) {
       // The written tensor is the result; inside CopySlices its node is not the tensor's own, so it is kept plain.
