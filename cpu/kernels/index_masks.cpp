@@ -1,0 +1,162 @@
+// nonzero, masked_scatter_ and masked_fill_.
+#include <cstring>
+#include <memory>
+
+#include "core/threads.h"
+#include "cpu/loops/convert.h"
+#include "cpu/loops/copy.h"
+#include "dispatch/box.h"
+#include "dispatch/call.h"
+
+namespace fb {
+namespace {
+
+// The truth of every element, row-major, broadcast to `sizes`.
+struct Truth {
+  std::unique_ptr<bool[]> own;
+  const bool* p = nullptr;
+  int64_t n = 0;
+  Truth(const Tensor& t, Ints sizes) : n(numel_of(sizes)) {
+    if (t.dtype() == DType::boolean && t.is_contiguous() && t.sizes() == sizes) {
+      p = n ? t.ptr<bool>() : nullptr;
+      return;
+    }
+    own.reset(new bool[size_t(n) + 1]);
+    p = own.get();
+    if (!n) return;
+    Dims st(sizes.n, 0);
+    for (int64_t d = 0; d < t.ndim(); ++d)
+      if (t.sizes()[d] != 1) st[sizes.n - t.ndim() + d] = t.strides()[d] * t.item_bytes();
+    copy_strided(reinterpret_cast<char*>(own.get()), contiguous_strides(sizes), DType::boolean, t.ptr<char>(), st, t.dtype(), sizes);
+  }
+};
+
+int64_t count_true(const bool* p, int64_t n) {
+  int64_t c = 0;
+  for (int64_t i = 0; i < n; ++i) c += p[i];
+  return c;
+}
+
+// Writes the index of each true element: column d at out + d * column, entry k at + k * row.
+void put_indices(int64_t* out, int64_t row, int64_t column, const Truth& t, Ints sizes, int64_t limit) {
+  const int64_t nd = sizes.n;
+  int64_t k = 0;
+  for (int64_t i = 0; i < t.n && k < limit;) {
+    if (i + 8 <= t.n) {
+      uint64_t eight;
+      std::memcpy(&eight, t.p + i, 8);
+      if (!eight) {
+        i += 8;
+        continue;
+      }
+    }
+    const int64_t end = std::min(i + 8, t.n);
+    for (; i < end && k < limit; ++i) {
+      if (!t.p[i]) continue;
+      if (nd == 1) out[k * row] = i;
+      else {
+        int64_t at = i;
+        for (int64_t d = nd - 1; d >= 0; --d) {
+          out[k * row + d * column] = at % sizes[d];
+          at /= sizes[d];
+        }
+      }
+      ++k;
+    }
+  }
+}
+
+Tensor nonzero_cpu(const Tensor& self) {
+  const Truth t(self, self.sizes());
+  const int64_t n = count_true(t.p, t.n), nd = self.ndim();
+  const Tensor out = Tensor::empty_strided(Ints{n, nd}, Ints{1, n}, {DType::i64, self.device()});
+  if (n && nd) put_indices(out.ptr<int64_t>(), 1, n, t, self.sizes(), n);
+  return out;
+}
+
+Tensor nonzero_static_cpu(const Tensor& self, int64_t size, int64_t fill) {
+  FB_CHECK(size >= 0, "nonzero_static: size must not be negative, it is ", size);
+  const Truth t(self, self.sizes());
+  const int64_t n = std::min(size, count_true(t.p, t.n)), nd = self.ndim();
+  const Tensor out = Tensor::empty(Ints{size, nd}, {DType::i64, self.device()});
+  if (!nd || !size) return out;
+  put_indices(out.ptr<int64_t>(), nd, 1, t, self.sizes(), n);
+  std::fill(out.ptr<int64_t>() + n * nd, out.ptr<int64_t>() + size * nd, fill);
+  return out;
+}
+
+// f(byte offset in self, k) for every element that the mask holds for, in row-major order; k counts them.
+template <class F> void each_masked(const Tensor& self, const Truth& t, F&& f) {
+  const Ints sizes = self.sizes();
+  const int64_t nd = sizes.n, item = self.item_bytes(), inner = nd ? sizes[nd - 1] : 1, step = nd ? self.strides()[nd - 1] * item : 0;
+  int64_t k = 0;
+  Dims c(nd, 0);
+  int64_t at = 0;
+  for (int64_t i = 0; i < t.n; i += inner) {
+    for (int64_t j = 0; j < inner; ++j)
+      if (t.p[i + j]) f(at + j * step, k++);
+    for (int64_t d = nd - 2; d >= 0; --d) {
+      at += self.strides()[d] * item;
+      if (++c[d] < sizes[d]) break;
+      at -= self.strides()[d] * item * sizes[d];
+      c[d] = 0;
+    }
+  }
+}
+
+void masked_scatter_cpu(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  const Truth t(mask, self.sizes());
+  const int64_t n = count_true(t.p, t.n);
+  FB_CHECK(n <= source.numel(), "masked_scatter_: mask holds for ", n, " elements of self, source of shape ", source.sizes(), " has ", source.numel());
+  if (!n) return;
+  Tensor s = source;
+  if (!s.is_contiguous() || may_overlap(self, source)) s = op<"clone">(source, MemoryFormat::contiguous);
+  char* p = self.ptr<char>();
+  const char* q = s.ptr<char>();
+  const size_t item = size_t(self.item_bytes());
+  each_masked(self, t, [&](int64_t at, int64_t k) { std::memcpy(p + at, q + size_t(k) * item, item); });
+}
+
+template <class T> void fill_masked(T* p, T value, const bool* m, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) p[i] = m[i] ? value : p[i];
+}
+
+void masked_fill_cpu(const Tensor& self, const Tensor& mask, const Scalar& value) {
+  if (self.numel() == 0) return;
+  const Truth t(mask, self.sizes());
+  alignas(16) char v[16];
+  {
+    const bool known = visit_types<uint8_t, int8_t, int16_t, int32_t, int64_t, half, float, double, cfloat, cdouble, bool, bfloat16, float8_e5m2,
+                                   float8_e4m3fn, uint16_t, uint32_t, uint64_t>(self.dtype(), [&]<class T>() {
+      const T x = value.to<T>();
+      std::memcpy(v, &x, sizeof x);
+    });
+    if (!known) raise_not_implemented("masked_fill_ is not there for type ", self.dtype());
+  }
+  char* p = self.ptr<char>();
+  const int64_t item = self.item_bytes();
+  auto run = [&]<class T>(T value) {
+    std::memcpy(&value, v, sizeof v < sizeof(T) ? sizeof v : sizeof(T));
+    if (self.is_contiguous()) {
+      parallel_for(0, t.n, 32768, [&](int64_t a, int64_t b) { fill_masked(reinterpret_cast<T*>(p) + a, value, t.p + a, b - a); });
+      return;
+    }
+    each_masked(self, t, [&](int64_t at, int64_t) { *reinterpret_cast<T*>(p + at) = value; });
+  };
+  switch (item) {
+    case 1: return run(uint8_t());
+    case 2: return run(uint16_t());
+    case 4: return run(uint32_t());
+    case 8: return run(uint64_t());
+    default: return run(cdouble());
+  }
+}
+
+}  // namespace
+
+FB_KERNEL_DIRECT("nonzero", nonzero_cpu)
+FB_KERNEL_DIRECT("nonzero_static", nonzero_static_cpu)
+FB_KERNEL_DIRECT("masked_scatter_", masked_scatter_cpu)
+FB_KERNEL_DIRECT("masked_fill_.Scalar", masked_fill_cpu)
+
+}  // namespace fb

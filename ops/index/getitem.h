@@ -1,0 +1,89 @@
+// x[indices] and x[indices] = values.
+#pragma once
+#include "dispatch/card.h"
+#include "ops/index/indices.h"
+
+namespace fb::cards {
+
+struct unsafe_index : structured<unsafe_index> {
+  static constexpr auto schema = "_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor";
+  static constexpr uint32_t forms = form::fn;
+  template <class T> static T meta(const T& self, TensorSpan indices) {
+    const std::vector<Tensor> at = indices_of(self, indices);
+    const IndexedShape s = indexed_shape(self, at);
+    return T::empty_strided(s.sizes, indexed_strides(self, at, s), self.options());
+  }
+  static Tensor d_self(grad<0> g, shape_of<0> self, ins<1> indices) {
+    const Tensor to = op<"new_zeros">(*g, self.sizes());
+    return op<"_index_put_impl_">(to, *indices, *g, true, true);
+  }
+  using vjp = rules<wrt<0, d_self>>;
+};
+FB_CARD(unsafe_index)
+
+struct index_tensor : lowered<index_tensor> {
+  static constexpr auto schema = "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor";
+  static constexpr uint32_t forms = form::hidden | form::out;
+  static constexpr auto grad_name = "IndexBackward0";
+  static Tensor lowering(const Tensor& self, TensorSpan indices) { return op<"_unsafe_index">(self, indices_of(self, indices)); }
+  using vjp = unsafe_index::vjp;
+  static constexpr auto doc = R"(index(self, indices) -> Tensor
+
+self[indices]: index tensors (int64, int32) and masks broadcast to one shape, whose dimensions replace the indexed ones,
+or come first where those are not neighbours. IndexError for an index outside its dimension.)";
+};
+FB_CARD(index_tensor)
+
+struct index_put_impl_ : direct<index_put_impl_> {
+  static constexpr auto schema =
+      "_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor(a!)";
+  static constexpr uint32_t forms = form::fn;
+  static constexpr auto grad_name = "IndexPutImplBackward0";
+  static void check(const Tensor& self, TensorSpan indices, const Tensor& values, bool, bool) {
+    FB_CHECK(!has_internal_overlap(self), "index_put_: several indices of self, of shape ", self.sizes(), " and strides ", self.strides(),
+             ", share an element; clone it first");
+    const std::vector<Tensor> at = indices_of(self, indices);
+    check_index_values("index_put_", self, indexed_shape(self, at), values);
+  }
+  static Tensor d_self(grad<0> g, ins<1> indices, shape_of<2> values, arg<3, bool> accumulate) {
+    if (*accumulate) return g;
+    return op<"index_put">(*g, *indices, op<"new_zeros">(*g, values.sizes()), false);
+  }
+  static Tensor d_values(grad<0> g, ins<1> indices) { return op<"index.Tensor">(*g, *indices); }
+  using vjp = rules<wrt<0, d_self>, wrt<2, d_values>>;
+};
+FB_CARD(index_put_impl_)
+
+// Masks turn into indices once, before the kernel.
+inline Tensor put_indices(const Tensor& self, TensorSpan indices, const Tensor& values, bool accumulate) {
+  const std::vector<Tensor> at = indices_of(self, indices);
+  op_list<"_index_put_impl_">(self, at, values, accumulate, false);
+  return self;
+}
+
+struct index_put : lowered<index_put> {
+  static constexpr auto schema = "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor";
+  static constexpr auto grad_name = "IndexPutBackward0";
+  static Tensor lowering(const Tensor& self, TensorSpan indices, const Tensor& values, bool accumulate) {
+    return put_indices(op<"clone">(self, MemoryFormat::preserve), indices, values, accumulate);
+  }
+  using vjp = index_put_impl_::vjp;
+  static constexpr auto doc = R"(index_put(input, indices, values, accumulate=False) -> Tensor
+
+A copy of input with values, broadcast to input[indices], written at indices, or added there. Values added to one element
+are added in the order of the indices. RuntimeError where types differ or values do not broadcast.)";
+};
+FB_CARD(index_put)
+
+struct index_put_ : lowered<index_put_> {
+  static constexpr auto schema = "index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)";
+  static constexpr uint32_t forms = form::fn | form::method;
+  static constexpr auto grad_name = "IndexPutBackward0";
+  static Tensor lowering(const Tensor& self, TensorSpan indices, const Tensor& values, bool accumulate) {
+    return put_indices(self, indices, values, accumulate);
+  }
+  using vjp = index_put_impl_::vjp;
+};
+FB_CARD(index_put_)
+
+}  // namespace fb::cards

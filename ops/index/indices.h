@@ -1,0 +1,27 @@
+// Index tensors made ready: masks become positions, all broadcast, and the place of their dimensions in the result.
+#pragma once
+#include <vector>
+
+#include "dispatch/call.h"
+
+namespace fb {
+
+// One index for each leading dimension of self (undefined where there is none), int64; masks are replaced by the
+// positions where they hold. IndexError for wrong types, mask shapes, or too many indices.
+std::vector<Tensor> indices_of(const Tensor& self, TensorSpan indices);
+
+struct IndexedShape {
+  Dims index;          // what all indices broadcast to
+  Dims sizes;          // of the result
+  int64_t at = 0;      // where the index dimensions stand in the result
+  Dims rest;           // dimensions of self that are not indexed, in order
+};
+IndexedShape indexed_shape(const Tensor& self, TensorSpan indices);
+
+// Strides of self read by these indices: dimensions ordered as those of self and of the indices.
+Dims indexed_strides(const Tensor& self, TensorSpan indices, const IndexedShape& s);
+
+// RuntimeError unless values broadcast to what the indices select.
+void check_index_values(const char* name, const Tensor& self, const IndexedShape& s, const Tensor& values);
+
+}  // namespace fb
