@@ -30,11 +30,11 @@ std::vector<Tensor> indices_of(const Tensor& self, TensorSpan indices) {
   return out;
 }
 
-IndexedShape indexed_shape(const Tensor& self, TensorSpan indices) {
+IndexedShape indexed_shape(const Tensor& self, const std::vector<Tensor>& indices) {
   IndexedShape r;
   int64_t first = -1, last = -1, count = 0;
-  for (int64_t d = 0; d < indices.size(); ++d) {
-    const Tensor& t = indices[d];
+  for (int64_t d = 0; d < int64_t(indices.size()); ++d) {
+    const Tensor& t = indices[size_t(d)];
     if (!t.defined()) continue;
     if (first < 0) first = d;
     last = d;
@@ -59,7 +59,7 @@ IndexedShape indexed_shape(const Tensor& self, TensorSpan indices) {
   if (!count) raise_index("an index of a tensor of shape ", self.sizes(), " holds no tensor");
   const bool adjacent = last - first + 1 == count;
   for (int64_t d = 0; d < self.ndim(); ++d)
-    if (d >= indices.size() || !indices[d].defined()) r.rest.push_back(d);
+    if (d >= int64_t(indices.size()) || !indices[size_t(d)].defined()) r.rest.push_back(d);
   r.at = adjacent ? first : 0;
   for (int64_t i = 0; i < r.rest.size() + 1; ++i) {
     if (i == r.at)
@@ -67,13 +67,13 @@ IndexedShape indexed_shape(const Tensor& self, TensorSpan indices) {
     if (i < r.rest.size()) r.sizes.push_back(self.sizes()[r.rest[i]]);
   }
   const int64_t selected = numel_of(r.sizes);
-  for (int64_t d = 0; d < indices.size(); ++d)
-    if (indices[d].defined() && self.sizes()[d] == 0 && selected != 0)
+  for (int64_t d = 0; d < int64_t(indices.size()); ++d)
+    if (indices[size_t(d)].defined() && self.sizes()[d] == 0 && selected != 0)
       raise_index("dimension ", d, " of a tensor of shape ", self.sizes(), " has size 0: no index is within its bounds");
   return r;
 }
 
-Dims indexed_strides(const Tensor& self, TensorSpan indices, const IndexedShape& s) {
+Dims indexed_strides(const Tensor& self, const std::vector<Tensor>& indices, const IndexedShape& s) {
   const int64_t nd = s.sizes.size(), ni = s.index.size();
   std::vector<Dims> operands;
   Dims base(nd, 0);

@@ -16,10 +16,10 @@ struct IndexedShape {
   int64_t at = 0;      // where the index dimensions stand in the result
   Dims rest;           // dimensions of self that are not indexed, in order
 };
-IndexedShape indexed_shape(const Tensor& self, TensorSpan indices);
+IndexedShape indexed_shape(const Tensor& self, const std::vector<Tensor>& indices);
 
 // Strides of self read by these indices: dimensions ordered as those of self and of the indices.
-Dims indexed_strides(const Tensor& self, TensorSpan indices, const IndexedShape& s);
+Dims indexed_strides(const Tensor& self, const std::vector<Tensor>& indices, const IndexedShape& s);
 
 // RuntimeError unless values broadcast to what the indices select.
 void check_index_values(const char* name, const Tensor& self, const IndexedShape& s, const Tensor& values);
