@@ -20,14 +20,8 @@ def has_torch_function(relevant_args):
     return _C._has_torch_function_each(*relevant_args)
 
 
-def has_torch_function_unary(arg):
-    """`has_torch_function` of one argument."""
-    return _C._has_torch_function_each(arg)
-
-
-def has_torch_function_variadic(*args):
-    """`has_torch_function` of arguments given one by one."""
-    return _C._has_torch_function_each(*args)
+# Asked in every function of torch.nn.functional: the core's own function, without a Python frame.
+has_torch_function_unary = has_torch_function_variadic = _C._has_torch_function_each
 
 
 def handle_torch_function(public_api, relevant_args, *args, **kwargs):

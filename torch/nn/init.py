@@ -39,11 +39,15 @@ __all__ = [
 
 
 def _no_grad_uniform_(tensor, a, b, generator=None):
+    if tensor.is_meta:
+        return tensor  # there are no values to set
     with torch.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def _no_grad_normal_(tensor, mean, std, generator=None):
+    if tensor.is_meta:
+        return tensor  # there are no values to set
     with torch.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -59,6 +63,8 @@ def _no_grad_trunc_normal_(tensor, mean, std, a, b, generator=None):
     Proposals are normal numbers where a good share of them lies in [a, b]; elsewhere they are
     uniform in [a, b], accepted with the density's ratio to its largest value there.
     """
+    if tensor.is_meta:
+        return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             f"trunc_normal_ with mean {mean} more than 2 standard deviations ({std}) outside "
@@ -89,11 +95,15 @@ def _no_grad_trunc_normal_(tensor, mean, std, a, b, generator=None):
 
 
 def _no_grad_fill_(tensor, val):
+    if tensor.is_meta:
+        return tensor  # there are no values to set
     with torch.no_grad():
         return tensor.fill_(val)
 
 
 def _no_grad_zero_(tensor):
+    if tensor.is_meta:
+        return tensor  # there are no values to set
     with torch.no_grad():
         return tensor.zero_()
 
@@ -262,8 +272,7 @@ def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gene
         return tensor
     std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
     bound = math.sqrt(3.0) * std
-    with torch.no_grad():
-        return tensor.uniform_(-bound, bound, generator=generator)
+    return _no_grad_uniform_(tensor, -bound, bound, generator)
 
 
 def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
@@ -272,8 +281,7 @@ def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gener
         warnings.warn("initialising a tensor without elements does nothing", stacklevel=2)
         return tensor
     std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
-    with torch.no_grad():
-        return tensor.normal_(0, std, generator=generator)
+    return _no_grad_normal_(tensor, 0, std, generator)
 
 
 def orthogonal_(tensor, gain=1, generator=None):
