@@ -170,6 +170,70 @@ struct Widened {
   }
 };
 
+// Weights whose (channel, taps) do not lie in that order are copied so once, for panels are packed
+// along them.
+template <class Real>
+struct OrderedWeights {
+  View5<const Real> view;
+  std::unique_ptr<Real[]> own;
+
+  OrderedWeights(View5<const Real> w, const int64_t size[5]) : view(w) {
+    const int64_t taps = volume(size + 2), channels = size[1];
+    if (one_axis(w.stride + 2, size + 2) &&
+        (taps == 1 || axis_stride(w.stride + 2, size + 2) == 1) &&
+        (channels == 1 || w.stride[1] == taps))
+      return;
+    if (size[0] * channels * taps <= 0) return;
+    own.reset(new Real[size_t(size[0] * channels * taps)]);
+    parallel_for(0, size[0], std::max<int64_t>(1, (1 << 15) / (channels * taps)),
+                 [&](int64_t lo, int64_t hi) {
+                   for (int64_t o = lo; o < hi; ++o)
+                     copy(w, size, o, own.get() + o * channels * taps);
+                 });
+    view.data = own.get();
+    int64_t stride = 1;
+    for (int a : {4, 3, 2, 1, 0}) {
+      view.stride[a] = stride;
+      stride *= size[a];
+    }
+  }
+
+ private:
+  static void copy(View5<const Real> w, const int64_t size[5], int64_t o, Real* to) {
+    const int64_t taps = volume(size + 2), cs = w.stride[1];
+    int64_t t = 0;
+    for (int64_t d = 0; d < size[2]; ++d)
+      for (int64_t h = 0; h < size[3]; ++h)
+        for (int64_t v = 0; v < size[4]; ++v, ++t) {
+          const Real* p =
+              w.data + o * w.stride[0] + d * w.stride[2] + h * w.stride[3] + v * w.stride[4];
+          for (int64_t c = 0; c < size[1]; ++c) to[c * taps + t] = p[c * cs];
+        }
+  }
+};
+
+// Without neighbours, and where images follow each other as their pixels do, patches are just a
+// matrix: pixel j of channel c at image[j * pixel_stride + c * channel_stride].
+template <class Real>
+bool is_matrix(const Patches<Real>& p, int64_t batch, int64_t* pixel_stride) {
+  for (int a = 0; a < 3; ++a)
+    if (p.taps[a] != 1 || p.tap[a][0] != 0 || p.step[a] != 1 || p.grid[a] != p.extent[a])
+      return false;
+  if (!one_axis(p.stride, p.extent)) return false;
+  const int64_t pixels = volume(p.grid);
+  *pixel_stride = pixels == 1 ? p.batch_stride : axis_stride(p.stride, p.extent);
+  return batch == 1 || p.batch_stride == pixels * *pixel_stride;
+}
+
+template <class Real>
+void set_matrix(Operand<Real>& o, const Strided<Real>& s) {
+  o.pack = pack_strided<Real, Real>;
+  o.source = &s;
+  o.direct = s.p;
+  o.i_stride = s.i_stride;
+  o.k_stride = s.k_stride;
+}
+
 template <class Real>
 Patches<Real> image_of(View5<const Real> v, const int64_t extent[3], const int64_t grid[3],
                        int64_t channels) {
@@ -256,9 +320,10 @@ void conv_forward(const ConvShape& s, View5<const T> x, View5<const T> w, const 
   sizes_of_image<T>(s, true, size);
   const Widened<T> image(x, size);
   sizes_of_weight(s, size);
-  const Widened<T> weight(w, size);
+  const Widened<T> wide(w, size);
   const int64_t ci = s.in_channels / s.groups, co = s.out_channels / s.groups;
-  if (ci == 1 && depthwise_forward<T, Real>(s, image.view, weight.view, bias, y)) return;
+  if (ci == 1 && depthwise_forward<T, Real>(s, image.view, wide.view, bias, y)) return;
+  const OrderedWeights<Real> weight(wide.view, size);
 
   std::vector<int64_t> taps[3], offsets;
   for (int a = 0; a < 3; ++a)
@@ -289,8 +354,13 @@ void conv_forward(const ConvShape& s, View5<const T> x, View5<const T> w, const 
     p.n = pixels;
     p.k = ci * int64_t(offsets.size());
     left.set(p.a);
-    p.b.pack = pack_pixels<Real>;
-    p.b.source = &patches;
+    Strided<Real> matrix{patches.image, 1, patches.channel_stride};
+    if (is_matrix(patches, s.batch, &matrix.i_stride)) {
+      set_matrix(p.b, matrix);
+    } else {
+      p.b.pack = pack_pixels<Real>;
+      p.b.source = &patches;
+    }
     set_output<T, Real>(p.out, store);
     multiply(p);
   });
@@ -305,10 +375,11 @@ void conv_backward_input(const ConvShape& s, View5<const T> gy, View5<const T> w
   sizes_of_image<T>(s, false, size);
   const Widened<T> image(gy, size);
   sizes_of_weight(s, size);
-  const Widened<T> weight(w, size);
+  const Widened<T> wide(w, size);
   const int64_t ci = s.in_channels / s.groups, co = s.out_channels / s.groups;
-  if (ci == 1 && co == 1 && depthwise_backward_input<T, Real>(s, image.view, weight.view, bias, gx))
+  if (ci == 1 && co == 1 && depthwise_backward_input<T, Real>(s, image.view, wide.view, bias, gx))
     return;
+  const OrderedWeights<Real> weight(wide.view, size);
 
   // Pixels of x that agree modulo the stride meet the same taps, and read gy with step 1.
   const int64_t* ws = weight.view.stride;
@@ -356,8 +427,13 @@ void conv_backward_input(const ConvShape& s, View5<const T> gy, View5<const T> w
       p.n = s.batch * volume(grid);
       p.k = co * int64_t(offsets.size());
       left.set(p.a);
-      p.b.pack = pack_pixels<Real>;
-      p.b.source = &patches;
+      Strided<Real> matrix{patches.image, 1, patches.channel_stride};
+      if (!offsets.empty() && is_matrix(patches, s.batch, &matrix.i_stride)) {
+        set_matrix(p.b, matrix);
+      } else {
+        p.b.pack = pack_pixels<Real>;
+        p.b.source = &patches;
+      }
       set_output<T, Real>(p.out, store);
       multiply(p);
     });
@@ -412,8 +488,13 @@ void conv_backward_weight(const ConvShape& s, View5<const T> x, View5<const T> g
     p.k = s.batch * pixels;
     p.a.pack = pack_strided<Real, Real>;
     p.a.source = &left;
-    p.b.pack = pack_taps<Real>;
-    p.b.source = &patches;
+    Strided<Real> matrix{patches.image, patches.channel_stride, 1};
+    if (is_matrix(patches, s.batch, &matrix.k_stride)) {
+      set_matrix(p.b, matrix);
+    } else {
+      p.b.pack = pack_taps<Real>;
+      p.b.source = &patches;
+    }
     p.out.store = store_weights<T, Real>;
     p.out.target = &store;
     if constexpr (std::is_same_v<T, Real>) {

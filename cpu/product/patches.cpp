@@ -312,6 +312,7 @@ void pack_taps(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t
   using V = Vec<Real>;
   constexpr int W = V::width;
   const Patches<Real>& s = *static_cast<const Patches<Real>*>(source);
+  constexpr int panel = 2 * W;
   const int64_t taps = s.tap_count(), padded = (rows + width - 1) / width * width;
   const int64_t unit = s.lane_stride();
   PixelVector<Real> pixels;
@@ -340,7 +341,10 @@ void pack_taps(const void* source, int64_t i0, int64_t rows, int64_t k0, int64_t
           for (int64_t done = 0; done < run;) {
             const int64_t at = i + done, n = std::min(run - done, width - at % width);
             Real* d = to + at / width * width * kn + (k + l) * width + at % width;
-            if (inside)
+            if (inside && n == panel) {  // a whole row of a panel, in vectors
+#pragma GCC unroll 2
+              for (int e = 0; e < panel; e += W) V::store(d + e, V::load(from + done + e));
+            } else if (inside)
               std::memcpy(d, from + done, size_t(n) * sizeof(Real));
             else
               std::memset(d, 0, size_t(n) * sizeof(Real));

@@ -276,7 +276,7 @@ TEST(Conv, BitsDoNotDependOnThreadsOrMemoryFormat) {
 }
 
 TEST(Conv, AnImageAloneHasTheBitsOfTheBatch) {
-  for (int which : {0, 2, 4, 5, 8}) {
+  for (int which : {0, 2, 3, 4, 5, 8}) {
     Trial<float> all(cases[which], 0);
     all();
     Trial<float> one(cases[which], 0);
