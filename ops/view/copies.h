@@ -79,7 +79,7 @@ inline void write_pieces(const char* name, const std::vector<Tensor>& pieces, Te
   struct name : composite<name> {                                                                  \
     static constexpr auto schema = args_text;                                                      \
     static constexpr uint32_t forms = form::fn;                                                    \
-    static std::vector<Tensor> body(const Tensor& self, params, int64_t dim, TensorSpan out) {     \
+    static std::tuple<> body(const Tensor& self, params, int64_t dim, TensorSpan out) {     \
       write_pieces(#packet, op_list<#packet>(self, args), out);                                    \
       return {};                                                                                   \
     }                                                                                              \
@@ -93,7 +93,7 @@ FB_PIECES_OUT(split_with_sizes_copy_out, split_with_sizes_copy, "split_with_size
 struct unbind_copy_out : composite<unbind_copy_out> {
   static constexpr auto schema = "unbind_copy.int_out(Tensor self, int dim=0, *, Tensor(a!)[] out) -> ()";
   static constexpr uint32_t forms = form::fn;
-  static std::vector<Tensor> body(const Tensor& self, int64_t dim, TensorSpan out) {
+  static std::tuple<> body(const Tensor& self, int64_t dim, TensorSpan out) {
     write_pieces("unbind_copy", op_list<"unbind_copy">(self, dim), out);
     return {};
   }

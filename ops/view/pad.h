@@ -120,10 +120,14 @@ struct pad_circular : composite<pad_circular> {
       FB_CHECK(before <= size && after <= size, "circular padding: pad (", before, ", ", after, ") wraps dimension ", d, " of shape ", self.sizes(), " more than once");
       FB_CHECK(size + before + after >= 0, "circular padding: pad (", before, ", ", after, ") leaves dimension ", d, " of shape ", self.sizes(), " with a negative size");
       const int64_t a = before < 0 ? -before : 0, b = after < 0 ? size + after : size;
+      // What is cut away takes no part in the wrapping.
+      const Tensor core = a == 0 && b == size ? x : op<"slice">(x, d, a, b, 1);
+      const int64_t have = core.sizes()[d];
+      FB_CHECK(before <= have && after <= have, "circular padding: pad (", before, ", ", after, ") wraps dimension ", d, " of shape ", self.sizes(), " more than once");
       std::vector<Tensor> parts;
-      if (before > 0) parts.push_back(op<"slice">(x, d, size - before, size, 1));
-      parts.push_back(a == 0 && b == size ? x : op<"slice">(x, d, a, b, 1));
-      if (after > 0) parts.push_back(op<"slice">(x, d, 0, after, 1));
+      if (before > 0) parts.push_back(op<"slice">(core, d, have - before, have, 1));
+      parts.push_back(core);
+      if (after > 0) parts.push_back(op<"slice">(core, d, 0, after, 1));
       x = parts.size() == 1 ? parts[0] : op<"cat">(parts, d);
     }
     return x.is(self) ? op<"clone">(self) : op<"contiguous">(x);
