@@ -1,4 +1,4 @@
-"""Distributions: densities by formula, the reference's random streams, shapes, divergence, errors."""
+"""Distributions: densities by formula, shapes, gradients of samples, divergence, errors."""
 import math
 
 import pytest

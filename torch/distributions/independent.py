@@ -9,7 +9,7 @@ __all__ = ["Independent"]
 
 
 class Independent(Distribution):
-    """`base_distribution` whose last `reinterpreted_batch_ndims` batch dimensions are the event's."""
+    """`base_distribution` with its last `reinterpreted_batch_ndims` dimensions as one event."""
 
     arg_constraints = {}
 
