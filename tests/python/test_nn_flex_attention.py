@@ -6,7 +6,10 @@ pytest.importorskip("torch._C")
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
-if any(not hasattr(torch, n) for n in ("relu", "sub", "lt", "std", "allclose", "matmul", "argsort", "tril", "logsumexp")):
+if any(
+    not hasattr(torch, n)
+    for n in ("relu", "sub", "lt", "std", "allclose", "matmul", "argsort", "tril", "logsumexp")
+):
     pytest.skip("the operators of layers are needed", allow_module_level=True)
 
 from torch.nn.attention.flex_attention import (  # noqa: E402

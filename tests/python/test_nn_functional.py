@@ -8,7 +8,10 @@ pytest.importorskip("torch._C")
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
-if any(not hasattr(torch, n) for n in ("relu", "sub", "lt", "std", "allclose", "matmul", "conv2d", "batch_norm")):
+if any(
+    not hasattr(torch, n)
+    for n in ("relu", "sub", "lt", "std", "allclose", "matmul", "conv2d", "batch_norm")
+):
     pytest.skip("the operators of layers are needed", allow_module_level=True)
 
 X = torch.tensor([[-2.0, -0.5, 0.0, 0.5, 3.0]])

@@ -9,7 +9,10 @@ import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402
 
-if any(not hasattr(torch, n) for n in ("relu", "sub", "lt", "std", "allclose", "matmul", "conv2d", "lstm", "batch_norm")):
+if any(
+    not hasattr(torch, n)
+    for n in ("relu", "sub", "lt", "std", "allclose", "matmul", "conv2d", "lstm", "batch_norm")
+):
     pytest.skip("the operators of layers are needed", allow_module_level=True)
 
 

@@ -11,7 +11,10 @@ from torch import nn  # noqa: E402
 from torch.nn import utils  # noqa: E402
 from torch.nn.utils import parametrizations, parametrize, prune, rnn  # noqa: E402
 
-if any(not hasattr(torch, n) for n in ("relu", "sub", "lt", "std", "allclose", "matmul", "conv2d", "norm_except_dim")):
+if any(
+    not hasattr(torch, n)
+    for n in ("relu", "sub", "lt", "std", "allclose", "matmul", "conv2d", "norm_except_dim")
+):
     pytest.skip("the operators of layers are needed", allow_module_level=True)
 
 

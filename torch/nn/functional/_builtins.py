@@ -6,9 +6,14 @@ import torch
 
 
 def builtin(name, home=torch):
-    """The operator `name` of `home`, or of torch._C._nn for None. Where this build lacks it, a
-    function that raises NotImplementedError, so that the others can be used."""
+    """The operator `name` of `home`, or of torch._C._nn for None. Where this build lacks it, its
+    composition of others, or a function that raises NotImplementedError."""
     found = getattr(torch._C._nn if home is None else home, name, None)
+    if found is not None:
+        return found
+    from torch.nn.functional import _composed
+
+    found = getattr(_composed, name, None)
     if found is not None:
         return found
 

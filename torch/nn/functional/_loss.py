@@ -9,9 +9,28 @@ import warnings
 import torch
 from torch.nn import _reduction as _Reduction
 from torch.nn._reduction import legacy_get_enum, legacy_get_string
+from torch.nn.functional._builtins import builtin
 from torch.overrides import has_torch_function_variadic, handle_torch_function
 
 _nn = torch._C._nn
+_op_l1_loss = builtin("l1_loss", None)
+_op_mse_loss = builtin("mse_loss", None)
+_op_smooth_l1_loss = builtin("smooth_l1_loss", None)
+_op_huber_loss = builtin("huber_loss", None)
+_op_binary_cross_entropy = builtin("binary_cross_entropy", None)
+_op_soft_margin_loss = builtin("soft_margin_loss", None)
+_op_multilabel_margin_loss = builtin("multilabel_margin_loss", None)
+_op_multi_margin_loss = builtin("multi_margin_loss", None)
+_op_nll_loss_nd = builtin("nll_loss_nd", None)
+_op_cross_entropy_loss = builtin("cross_entropy_loss", None)
+_op_binary_cross_entropy_with_logits = builtin("binary_cross_entropy_with_logits")
+_op_kl_div = builtin("kl_div")
+_op_poisson_nll_loss = builtin("poisson_nll_loss")
+_op_margin_ranking_loss = builtin("margin_ranking_loss")
+_op_hinge_embedding_loss = builtin("hinge_embedding_loss")
+_op_cosine_embedding_loss = builtin("cosine_embedding_loss")
+_op_triplet_margin_loss = builtin("triplet_margin_loss")
+_op_ctc_loss = builtin("ctc_loss")
 
 
 class _Numbers(dict):
@@ -83,7 +102,7 @@ def ctc_loss(
             reduction=reduction,
             zero_infinity=zero_infinity,
         )
-    return torch.ctc_loss(
+    return _op_ctc_loss(
         log_probs, targets, input_lengths, target_lengths, blank, _number[reduction], zero_infinity
     )
 
@@ -110,7 +129,7 @@ def nll_loss(
         )
     if size_average is not None or reduce is not None:
         reduction = legacy_get_string(size_average, reduce)
-    return _nn.nll_loss_nd(input, target, weight, _number[reduction], ignore_index)
+    return _op_nll_loss_nd(input, target, weight, _number[reduction], ignore_index)
 
 
 def poisson_nll_loss(
@@ -140,7 +159,7 @@ def poisson_nll_loss(
         )
     if size_average is not None or reduce is not None:
         reduction = legacy_get_string(size_average, reduce)
-    return torch.poisson_nll_loss(input, target, log_input, full, eps, _number[reduction])
+    return _op_poisson_nll_loss(input, target, log_input, full, eps, _number[reduction])
 
 
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
@@ -218,7 +237,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
                 stacklevel=2,
             )
         number = _number[reduction]
-    reduced = torch.kl_div(input, target, number, log_target=log_target)
+    reduced = _op_kl_div(input, target, number, log_target=log_target)
     if reduction == "batchmean" and input.dim() != 0:
         reduced = reduced / input.size(0)
     return reduced
@@ -259,7 +278,7 @@ def cross_entropy(
         )
     if size_average is not None or reduce is not None:
         reduction = legacy_get_string(size_average, reduce)
-    return _nn.cross_entropy_loss(
+    return _op_cross_entropy_loss(
         input, target, weight, _number[reduction], ignore_index, label_smoothing
     )
 
@@ -356,7 +375,7 @@ def linear_cross_entropy(
         flat_bias = None if linear_bias is None else linear_bias.reshape(-1)
         logits = _nn.linear(input, linear_weight.reshape(-1, linear_weight.size(-1)), flat_bias)
         logits = logits.unflatten(-1, linear_weight.shape[:-1])
-    return _nn.cross_entropy_loss(logits, target, weight, number, ignore, label_smoothing)
+    return _op_cross_entropy_loss(logits, target, weight, number, ignore, label_smoothing)
 
 
 def binary_cross_entropy(
@@ -387,7 +406,7 @@ def binary_cross_entropy(
         )
     if weight is not None:
         weight = weight.expand(torch.broadcast_shapes(target.size(), weight.size()))
-    return _nn.binary_cross_entropy(input, target, weight, _number[reduction])
+    return _op_binary_cross_entropy(input, target, weight, _number[reduction])
 
 
 def binary_cross_entropy_with_logits(
@@ -414,7 +433,7 @@ def binary_cross_entropy_with_logits(
             "binary_cross_entropy_with_logits needs a target of the input's size "
             f"{tuple(input.size())}, but got {tuple(target.size())}"
         )
-    return torch.binary_cross_entropy_with_logits(
+    return _op_binary_cross_entropy_with_logits(
         input, target, weight, pos_weight, _number[reduction]
     )
 
@@ -438,8 +457,8 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     if size_average is not None or reduce is not None:
         reduction = legacy_get_string(size_average, reduce)
     if beta == 0.0:
-        return _nn.l1_loss(input, target, _number[reduction])
-    return _nn.smooth_l1_loss(input, target, _number[reduction], beta)
+        return _op_l1_loss(input, target, _number[reduction])
+    return _op_smooth_l1_loss(input, target, _number[reduction], beta)
 
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
@@ -461,9 +480,9 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
         _warn_broadcast("huber_loss", input, target)
         input, target = torch.broadcast_tensors(input, target)
     if weight is None:
-        return _nn.huber_loss(input, target, _number[reduction], delta)
+        return _op_huber_loss(input, target, _number[reduction], delta)
     return _weighted(
-        _nn.huber_loss(input, target, 0, delta), weight, input.size(), reduction, False
+        _op_huber_loss(input, target, 0, delta), weight, input.size(), reduction, False
     )
 
 
@@ -487,7 +506,7 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
         _warn_broadcast("l1_loss", input, target)
         input, target = torch.broadcast_tensors(input, target)
     if weight is None:
-        return _nn.l1_loss(input, target, _number[reduction])
+        return _op_l1_loss(input, target, _number[reduction])
     return _weighted((input - target).abs(), weight, input.size(), reduction, True)
 
 
@@ -511,7 +530,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
         _warn_broadcast("mse_loss", input, target)
         input, target = torch.broadcast_tensors(input, target)
     if weight is None:
-        return _nn.mse_loss(input, target, _number[reduction])
+        return _op_mse_loss(input, target, _number[reduction])
     return _weighted((input - target) ** 2, weight, input.size(), reduction, True)
 
 
@@ -538,7 +557,7 @@ def margin_ranking_loss(
             "margin_ranking_loss needs tensors of the same number of dimensions, but got sizes "
             f"{tuple(input1.size())}, {tuple(input2.size())} and target {tuple(target.size())}"
         )
-    return torch.margin_ranking_loss(input1, input2, target, margin, _number[reduction])
+    return _op_margin_ranking_loss(input1, input2, target, margin, _number[reduction])
 
 
 def hinge_embedding_loss(
@@ -558,7 +577,7 @@ def hinge_embedding_loss(
         )
     if size_average is not None or reduce is not None:
         reduction = legacy_get_string(size_average, reduce)
-    return torch.hinge_embedding_loss(input, target, margin, _number[reduction])
+    return _op_hinge_embedding_loss(input, target, margin, _number[reduction])
 
 
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
@@ -576,7 +595,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
         )
     if size_average is not None or reduce is not None:
         reduction = legacy_get_string(size_average, reduce)
-    return _nn.multilabel_margin_loss(input, target, _number[reduction])
+    return _op_multilabel_margin_loss(input, target, _number[reduction])
 
 
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
@@ -593,7 +612,7 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
         )
     if size_average is not None or reduce is not None:
         reduction = legacy_get_string(size_average, reduce)
-    return _nn.soft_margin_loss(input, target, _number[reduction])
+    return _op_soft_margin_loss(input, target, _number[reduction])
 
 
 def multilabel_soft_margin_loss(
@@ -643,7 +662,7 @@ def cosine_embedding_loss(
         )
     if size_average is not None or reduce is not None:
         reduction = legacy_get_string(size_average, reduce)
-    return torch.cosine_embedding_loss(input1, input2, target, margin, _number[reduction])
+    return _op_cosine_embedding_loss(input1, input2, target, margin, _number[reduction])
 
 
 def multi_margin_loss(
@@ -674,7 +693,7 @@ def multi_margin_loss(
         raise ValueError(
             f"multi_margin_loss needs a weight of one dimension, but got {tuple(weight.size())}"
         )
-    return _nn.multi_margin_loss(input, target, p, margin, weight, _number[reduction])
+    return _op_multi_margin_loss(input, target, p, margin, weight, _number[reduction])
 
 
 def triplet_margin_loss(
@@ -713,7 +732,7 @@ def triplet_margin_loss(
         reduction = legacy_get_string(size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, but got {margin}")
-    return torch.triplet_margin_loss(
+    return _op_triplet_margin_loss(
         anchor, positive, negative, margin, p, eps, swap, _number[reduction]
     )
 

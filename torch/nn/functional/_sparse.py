@@ -9,6 +9,7 @@ from torch.nn.functional._builtins import builtin
 from torch.overrides import handle_torch_function, has_torch_function_variadic
 
 one_hot = builtin("one_hot", None)
+_lookup = builtin("embedding")
 
 
 def _no_grad_embedding_renorm_(weight, input, max_norm, norm_type):
@@ -63,7 +64,7 @@ def embedding(
     if max_norm is not None:
         input = input.contiguous()
         _no_grad_embedding_renorm_(weight, input, max_norm, norm_type)
-    return torch.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+    return _lookup(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
 _MODES = {"sum": 0, "mean": 1, "max": 2}

@@ -7,11 +7,22 @@ import warnings
 
 import torch
 from torch.nn import init
+from torch.nn.functional._builtins import builtin
 from torch.nn.modules.module import Module
 from torch.nn.parameter import Parameter
 from torch.nn.utils.rnn import PackedSequence
 
 __all__ = ["RNNBase", "RNN", "LSTM", "GRU", "RNNCellBase", "RNNCell", "LSTMCell", "GRUCell"]
+
+
+_rnn_tanh = builtin("rnn_tanh")
+_rnn_relu = builtin("rnn_relu")
+_gru = builtin("gru")
+_lstm = builtin("lstm")
+_rnn_tanh_cell = builtin("rnn_tanh_cell")
+_rnn_relu_cell = builtin("rnn_relu_cell")
+_lstm_cell = builtin("lstm_cell")
+_gru_cell = builtin("gru_cell")
 
 
 def _apply_permutation(tensor, permutation, dim=1):
@@ -337,7 +348,7 @@ class RNN(RNNBase):
         super().__init__("RNN_TANH" if self.nonlinearity == "tanh" else "RNN_RELU", *args, **kwargs)
 
     def forward(self, input, hx=None):
-        op = torch.rnn_tanh if self.mode == "RNN_TANH" else torch.rnn_relu
+        op = _rnn_tanh if self.mode == "RNN_TANH" else _rnn_relu
         return self._forward_one_state(op, input, hx)
 
 
@@ -354,7 +365,7 @@ class GRU(RNNBase):
         super().__init__("GRU", *args, **kwargs)
 
     def forward(self, input, hx=None):
-        return self._forward_one_state(torch.gru, input, hx)
+        return self._forward_one_state(_gru, input, hx)
 
 
 class LSTM(RNNBase):
@@ -403,7 +414,7 @@ class LSTM(RNNBase):
             hx = tuple(self._hidden(h, batched) for h in hx)
             hx = self.permute_hidden(hx, sorted_indices)
         self.check_forward_args(data, hx, batch_sizes)
-        output, h, c = self._call(torch.lstm, data, batch_sizes, hx)
+        output, h, c = self._call(_lstm, data, batch_sizes, hx)
         output = self._output(
             output, batch_sizes, sorted_indices, unsorted_indices, packed, batched
         )
@@ -509,9 +520,9 @@ class RNNCell(RNNCellBase):
 
     def forward(self, input, hx=None):
         if self.nonlinearity == "tanh":
-            return self._step(torch.rnn_tanh_cell, input, hx)
+            return self._step(_rnn_tanh_cell, input, hx)
         if self.nonlinearity == "relu":
-            return self._step(torch.rnn_relu_cell, input, hx)
+            return self._step(_rnn_relu_cell, input, hx)
         raise RuntimeError(f"nonlinearity must be 'tanh' or 'relu', but is {self.nonlinearity!r}")
 
 
@@ -535,9 +546,7 @@ class LSTMCell(RNNCellBase):
             hx = (zeros, zeros)
         elif not batched:
             hx = (hx[0].unsqueeze(0), hx[1].unsqueeze(0))
-        h, c = torch.lstm_cell(
-            input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
-        )
+        h, c = _lstm_cell(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         return (h, c) if batched else (h.squeeze(0), c.squeeze(0))
 
 
@@ -550,4 +559,4 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input, hx=None):
-        return self._step(torch.gru_cell, input, hx)
+        return self._step(_gru_cell, input, hx)
