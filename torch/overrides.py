@@ -146,7 +146,8 @@ def redispatch_function(func, types, args, kwargs):
 
 def get_default_nowrap_functions():
     """Getters of attributes whose results do not take the type of a subclass."""
-    return {torch.Tensor._base.__get__, torch.Tensor.grad.__get__, torch.Tensor._grad.__get__}
+    return {getattr(torch.Tensor, name).__get__ for name in ("_base", "grad", "_grad")
+            if hasattr(torch.Tensor, name)}
 
 
 def is_tensor_like(inp):
@@ -171,11 +172,13 @@ _tables = None
 
 
 def _callables(space):
+    if isinstance(space, types.ModuleType):
+        # Not dir(): names that a module loads when they are first used are no operators.
+        yield from ((n, v) for n, v in sorted(vars(space).items()) if not n.startswith("_"))
+        return
     for name in dir(space):
-        if name.startswith("_") and not (name.startswith("__") and isinstance(space, type)):
-            continue
-        value = getattr(space, name, None)
-        yield name, value
+        if not name.startswith("_") or name.startswith("__"):
+            yield name, getattr(space, name, None)
 
 
 def _get_overridable_functions():
