@@ -140,6 +140,14 @@ void run_generic_inplace(const OpEntry& op, const Value* args, Results& out) {
 void run_generic_out(const OpEntry& op, const Value* args, Results& out) {
   const int nout = int(op.schema.returns.size()), nargs = int(op.schema.args.size()) - nout;
   Results r;
+  for (uint64_t m = op.functional->schema.list_mask; m; m &= m - 1) {
+    const Value& list = args[__builtin_ctzll(m)];
+    if (list.tag != Tag::tensors) continue;
+    for (const Tensor& t : list.tensor_list())
+      for (int i = 0; i < nout; ++i)
+        FB_CHECK(!t.defined() || !t.is(args[nargs + i].tensor()), op.schema.name, ": out of shape ", args[nargs + i].tensor().sizes(),
+                 " is one of the tensors that are read");
+  }
   GradMode no(false);
   SmallVec<Value, 8> v;
   if (!(op.functional->schema.tensor_mask | op.functional->schema.list_mask)) {  // a factory makes what out holds
