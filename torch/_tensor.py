@@ -279,12 +279,13 @@ class Tensor(_C.TensorBase):
         return type(self.storage())
 
     def is_shared(self):
-        """Whether the bytes are in shared memory."""
-        return False
+        """Whether other processes can see the bytes."""
+        return self.untyped_storage().is_shared()
 
     def share_memory_(self):
-        """Moves the bytes to shared memory."""
-        raise NotImplementedError("Tensor.share_memory_ is not there yet: shared memory between processes comes later")
+        """Moves the bytes to memory that other processes can see; self stays the same object."""
+        from torch.multiprocessing._shared_memory import share_tensor
+        return share_tensor(self)
 
     def pin_memory(self, device=None):
         """Page-locked memory for a GPU; without one RuntimeError."""

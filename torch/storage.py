@@ -122,11 +122,12 @@ class UntypedStorage(_C.StorageBase):
         data[:] = words.tobytes()
 
     def is_shared(self):
-        """Whether other processes see changes: storages of files mapped for that."""
-        return getattr(self, "_shared", False)
+        """Whether the bytes lie in memory that other processes can see."""
+        from torch.multiprocessing import _shared_memory
+        return _shared_memory.is_shared(self)
 
     def share_memory_(self):
-        raise NotImplementedError("share_memory_ of a storage")
+        raise NotImplementedError("share_memory_ of a storage: call it on the tensor")
 
     def is_pinned(self, device="cuda"):
         return False
