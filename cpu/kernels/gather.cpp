@@ -1,0 +1,87 @@
+// gather and the scatters: one index for each element.
+#include <algorithm>
+
+#include "core/threads.h"
+#include "cpu/kernels/index_walk.h"
+#include "dispatch/box.h"
+#include "dispatch/call.h"
+
+namespace fb {
+namespace {
+
+// body over every position of index: `self` moves along dim where index says, `other` lies at the position itself.
+// Writing shares columns among threads, never what lies along dim, so equal targets keep their order.
+void run_lines(const char* name, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& other, IndexBody body, bool reading) {
+  if (index.numel() == 0) return;
+  const int64_t item = self.item_bytes(), nd = index.ndim();
+  const int64_t d = wrap_dim(dim, nd);
+  const std::vector<int64_t> at = checked_positions(name, index, self.ndim() ? self.sizes()[wrap_dim(dim, self.ndim())] : 1, d, false, false);
+  const int64_t jump = self.ndim() ? self.strides()[wrap_dim(dim, self.ndim())] * item : 0;
+  auto stride = [&](const Tensor& t, int64_t i) { return i < t.ndim() ? t.strides()[i] * item : 0; };
+  // Lines run along the last dimension; where that is not dim, lines along dim follow one another.
+  const int64_t n = nd ? index.sizes()[nd - 1] : 1, length = nd ? index.sizes()[d] : 1;
+  const bool last = nd == 0 || d == nd - 1;
+  const int64_t along = last ? 1 : length;              // lines in a task
+  int64_t outer = index.numel() / (n * along);
+  const Dims own = contiguous_strides(index.sizes());
+  const int64_t step = last ? 0 : stride(self, nd - 1), other_step = nd ? stride(other, nd - 1) : 0;
+  const int64_t piece = last && !reading ? n : 1024, pieces = (n + piece - 1) / piece;
+  parallel_for(0, outer * pieces, std::max<int64_t>(1, 16384 / (std::min(n, piece) * along)), [&](int64_t lo, int64_t hi) {
+    constexpr int64_t kBlock = 256;
+    int64_t table[kBlock], other_table[kBlock];
+    for (int64_t u = lo; u < hi; ++u) {
+      int64_t o = u / pieces, a = 0, b = 0, i0 = 0;
+      const int64_t first = u % pieces * piece, end = std::min(n, first + piece);
+      for (int64_t i = nd - 1; i >= 0; --i) {
+        if (i == nd - 1 || i == d) continue;
+        const int64_t c = o % index.sizes()[i];
+        a += c * stride(self, i);
+        b += c * stride(other, i);
+        i0 += c * own[i];
+        o /= index.sizes()[i];
+      }
+      for (int64_t l = 0; l < along; ++l) {
+        const int64_t* p = at.data() + i0 + (last ? 0 : l * own[d]);
+        char* q = other.ptr<char>() + b + (last ? 0 : l * stride(other, d));
+        for (int64_t k = first; k < end; k += kBlock) {
+          const int64_t m = std::min(kBlock, end - k);
+          for (int64_t j = 0; j < m; ++j) {
+            table[j] = (k + j) * step + p[k + j] * jump;
+            other_table[j] = (k + j) * other_step;
+          }
+          body({self.ptr<char>() + a, table, q, other_table, m, 1, 0, 0});
+        }
+      }
+    }
+  });
+}
+
+void gather_cpu(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, bool) {
+  run_lines("gather", self, dim, index, out, index_read(self.item_bytes()), true);
+}
+
+Tensor apart(const Tensor& self, const Tensor& src) { return may_overlap(self, src) ? op<"clone">(src) : src; }
+
+void scatter_cpu(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  run_lines("scatter_", self, dim, index, apart(self, src), index_write(self.item_bytes()), false);
+}
+void combine_into(const char* name, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, IndexCombine c) {
+  IndexBody body = index_combine(c, self.dtype());
+  if (!body) raise_not_implemented(name, " is not there for type ", self.dtype());
+  run_lines(name, self, dim, index, apart(self, src), body, false);
+}
+void scatter_reduce_kind_cpu(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) {
+  combine_into("scatter_", self, dim, index, src, reduce == "add" ? IndexCombine::add : IndexCombine::multiply);
+}
+void scatter_add_cpu(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  combine_into("scatter_add_", self, dim, index, src, IndexCombine::add);
+}
+
+}  // namespace
+
+FB_KERNEL("gather", gather_cpu)
+FB_KERNEL_DIRECT("scatter_.src", scatter_cpu)
+FB_KERNEL_DIRECT("scatter_.reduce", scatter_reduce_kind_cpu)
+FB_KERNEL_DIRECT("scatter_add_", scatter_add_cpu)
+
+}  // namespace fb
