@@ -302,6 +302,10 @@ class Tensor(_C.TensorBase):
         """Views of split_size (an int, or a list of sizes) along dim."""
         return torch.functional.split(self, split_size, dim)
 
+    def nonzero(self, *, as_tuple=False):
+        """See torch.nonzero."""
+        return torch.functional.nonzero(self, as_tuple=as_tuple)
+
     def norm(self, p="fro", dim=None, keepdim=False, dtype=None):
         """See torch.norm."""
         return torch.functional.norm(self, p, dim, keepdim, dtype=dtype)

@@ -3,7 +3,7 @@ import torch
 from torch import _C
 
 __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "align_tensors", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",
-           "cdist", "chain_matmul", "einsum", "istft", "lu", "meshgrid", "norm", "split", "stft", "tensordot", "unique", "unique_consecutive",
+           "cdist", "chain_matmul", "einsum", "istft", "lu", "meshgrid", "nonzero", "norm", "split", "stft", "tensordot", "unique", "unique_consecutive",
            "unravel_index"]
 
 _functions = _C._VariableFunctions
@@ -33,6 +33,16 @@ def _atleast(name):
 
 
 atleast_1d, atleast_2d, atleast_3d = (_atleast(f"atleast_{n}d") for n in (1, 2, 3))
+
+
+def nonzero(input, *, out=None, as_tuple=False):
+    """The indices of the elements that differ from zero: int64 of shape (n, input.ndim) in row-major order, or with
+    as_tuple one vector for each dimension, fit for input[...]."""
+    if as_tuple:
+        if out is not None:
+            raise TypeError("nonzero takes out= or as_tuple=True, not both")
+        return tuple(torch.ops.aten.nonzero_numpy(input))
+    return _operator("nonzero")(input) if out is None else _operator("nonzero")(input, out=out)
 
 
 def align_tensors(*tensors):
