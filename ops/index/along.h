@@ -139,7 +139,7 @@ struct index_fill_tensor : lowered<index_fill_tensor> {
     return op<"index_fill">(self, dim, index, index_fill_number(value));
   }
   static Tensor d_self(grad<0> g, arg<1, int64_t> dim, in<2> index) { return op<"index_fill">(*g, *dim, *index, Scalar(0)); }
-  static Tensor d_value(grad<0> g, arg<1, int64_t> dim, in<2> index) { return op<"sum">(op<"index_select">(*g, *dim, *index)); }
+  static Tensor d_value(grad<0> g, arg<1, int64_t> dim, in<2> index) { return op<"sum">(op<"sub">(*g, d_self(g, dim, index))); }
   using vjp = rules<wrt<0, d_self>, wrt<3, d_value>>;
 };
 FB_CARD(index_fill_tensor)

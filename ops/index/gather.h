@@ -7,9 +7,9 @@ namespace fb::cards {
 
 // index has self's rank, and is no larger than `within` but along dim.
 inline void check_gather(const char* name, const Tensor& self, int64_t dim, const Tensor& index) {
-  FB_CHECK(index.dtype() == DType::i64 || index.dtype() == DType::i32, name, ": index is ", index.dtype(), ", it must be int64 or int32");
   const int64_t d = wrap_dim(dim, self.ndim());
   if (index.numel() == 0) return;
+  FB_CHECK(index.dtype() == DType::i64 || index.dtype() == DType::i32, name, ": index is ", index.dtype(), ", it must be int64 or int32");
   const int64_t a = std::max<int64_t>(self.ndim(), 1), b = std::max<int64_t>(index.ndim(), 1);
   FB_CHECK(a == b, name, ": index of shape ", index.sizes(), " must have as many dimensions as self of shape ", self.sizes());
   for (int64_t i = 0; i < index.ndim() && i < self.ndim(); ++i)

@@ -1,0 +1,96 @@
+// sort.stable and topk along a dimension: rows are copied out, ordered by (value, place), and written back.
+#include <algorithm>
+#include <memory>
+
+#include "core/half.h"
+#include "core/threads.h"
+#include "dispatch/box.h"
+
+namespace fb {
+namespace {
+
+template <class T> struct Entry {
+  T v;
+  int64_t i;
+};
+// NaN is above every number; equal values keep their places.
+template <class T, bool descending> bool before(const Entry<T>& a, const Entry<T>& b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const bool na = a.v != a.v, nb = b.v != b.v;
+    if (na || nb) return na != nb ? (descending ? na : nb) : a.i < b.i;
+  }
+  if (a.v != b.v) return descending ? a.v > b.v : a.v < b.v;
+  return a.i < b.i;
+}
+
+// The first k of each row of self along dim in this order. S is the stored type, T the one compared.
+template <class S, class T, bool descending> void rows(const Tensor& values, const Tensor& places, const Tensor& self, int64_t dim, int64_t k) {
+  const int64_t nd = self.ndim(), n = nd ? self.sizes()[dim] : 1;
+  auto step = [&](const Tensor& t) { return nd ? t.strides()[dim] : 0; };
+  int64_t count = 1;
+  for (int64_t d = 0; d < nd; ++d)
+    if (d != dim) count *= self.sizes()[d];
+  if (k == 0 || n == 0) return;
+  const S* from = self.ptr<S>();
+  S* to = values.ptr<S>();
+  int64_t* at = places.ptr<int64_t>();
+  const int64_t si = step(self), sv = step(values), sp = step(places);
+  parallel_for(0, count, std::max<int64_t>(1, 4096 / n), [&](int64_t lo, int64_t hi) {
+    std::unique_ptr<Entry<T>[]> e(new Entry<T>[size_t(n)]);
+    for (int64_t r = lo; r < hi; ++r) {
+      int64_t o = r, a = 0, b = 0, c = 0;
+      for (int64_t d = nd - 1; d >= 0; --d) {
+        if (d == dim) continue;
+        const int64_t x = o % self.sizes()[d];
+        a += x * self.strides()[d];
+        b += x * values.strides()[d];
+        c += x * places.strides()[d];
+        o /= self.sizes()[d];
+      }
+      for (int64_t j = 0; j < n; ++j) e[size_t(j)] = {T(from[a + j * si]), j};
+      if (k < n) std::partial_sort(e.get(), e.get() + k, e.get() + n, before<T, descending>);
+      else std::sort(e.get(), e.get() + n, before<T, descending>);
+      for (int64_t j = 0; j < k; ++j) {
+        const int64_t i = e[size_t(j)].i;
+        to[b + j * sv] = from[a + i * si];
+        at[c + j * sp] = i;
+      }
+    }
+  });
+}
+
+void order(const char* name, const Tensor& values, const Tensor& places, const Tensor& self, int64_t dim, int64_t k, bool descending) {
+  const int64_t d = wrap_dim(dim, self.ndim());
+  if (values.numel() == 0) return;
+  auto run = [&]<class S, class T>() {
+    if (descending) rows<S, T, true>(values, places, self, d, k);
+    else rows<S, T, false>(values, places, self, d, k);
+  };
+  switch (self.dtype()) {
+    case DType::f32: return run.template operator()<float, float>();
+    case DType::f64: return run.template operator()<double, double>();
+    case DType::f16: return run.template operator()<half, float>();
+    case DType::bf16: return run.template operator()<bfloat16, float>();
+    case DType::i64: return run.template operator()<int64_t, int64_t>();
+    case DType::i32: return run.template operator()<int32_t, int64_t>();
+    case DType::i16: return run.template operator()<int16_t, int64_t>();
+    case DType::i8: return run.template operator()<int8_t, int64_t>();
+    case DType::u8: return run.template operator()<uint8_t, int64_t>();
+    case DType::boolean: return run.template operator()<bool, int64_t>();
+    default: raise_not_implemented(name, " is not there for type ", self.dtype());
+  }
+}
+
+void sort_cpu(Tensor& values, Tensor& indices, const Tensor& self, std::optional<bool>, int64_t dim, bool descending) {
+  order("sort", values, indices, self, dim, self.ndim() ? self.size(dim) : 1, descending);
+}
+void topk_cpu(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_t dim, bool largest, bool) {
+  order("topk", values, indices, self, dim, k, largest);
+}
+
+}  // namespace
+
+FB_KERNEL("sort.stable", sort_cpu)
+FB_KERNEL("topk", topk_cpu)
+
+}  // namespace fb
