@@ -99,7 +99,7 @@ struct Registry {
       o.functional = &e;
       for (size_t k = 0; k < e.schema.returns.size(); ++k) {
         ArgSpec a;
-        a.name = e.schema.returns.size() == 1 || e.schema.returns[k].name.empty() ? "out" : e.schema.returns[k].name;
+        a.name = e.schema.returns.size() == 1 ? "out" : e.schema.returns[k].name.empty() ? text("out", int64_t(k)) : e.schema.returns[k].name;
         a.type = ArgType::tensor;
         a.kwarg_only = true;
         a.written = true;

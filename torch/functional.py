@@ -1,9 +1,12 @@
 """Functions of torch whose Python signature is wider than one operator's."""
+import collections
+
 import torch
 from torch import _C
 
 __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "align_tensors", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",
-           "cdist", "chain_matmul", "einsum", "istft", "lu", "meshgrid", "nonzero", "norm", "split", "stft", "tensordot", "unique", "unique_consecutive",
+           "cdist", "chain_matmul", "einsum", "gradient", "histogramdd", "istft", "lu", "meshgrid", "nonzero", "norm", "split", "stft",
+           "tensordot", "unique", "unique_consecutive",
            "unravel_index"]
 
 _functions = _C._VariableFunctions
@@ -116,6 +119,93 @@ def einsum(*args):
         if len(args) % 2:
             equation += "->" + letters(args[-1])
     return _operator("einsum")(equation, list(operands))
+
+
+def gradient(input, *, spacing=1, dim=None, edge_order=1):
+    """Derivatives of samples along each dimension of dim (all of them), by second-order differences.
+
+    Args:
+        input: (..., n, ...) with n > edge_order along each dimension.
+        spacing: the distance of samples; a list gives one to each dimension, or its n coordinates as a tensor.
+        dim: an int or a list of them.
+        edge_order: 1 or 2, the order of the one-sided differences at both ends.
+
+    Returns a tuple of tensors shaped as input. RuntimeError where lengths do not match.
+    """
+    if dim is None:
+        dims = list(range(input.dim()))
+    else:
+        dims = [d + input.dim() if d < 0 else d for d in ([dim] if isinstance(dim, int) else dim)]
+    for d in dims:
+        if not 0 <= d < input.dim():
+            raise IndexError(f"gradient: dimension {d} is not one of the {input.dim()} of shape {tuple(input.shape)}")
+    if len(set(dims)) != len(dims):
+        raise RuntimeError(f"gradient: a dimension appears twice in {dims}")
+    if edge_order not in (1, 2):
+        raise RuntimeError(f"gradient: edge_order is {edge_order}; it is 1 or 2")
+    if spacing is None:
+        spacing = 1
+    if not isinstance(spacing, (list, tuple)):
+        spacing = [spacing] * len(dims)
+    if len(spacing) != len(dims):
+        raise RuntimeError(f"gradient: {len(spacing)} spacings were given for {len(dims)} dimensions")
+    return tuple(_derivative(input, d, h, edge_order) for d, h in zip(dims, spacing))
+
+
+def _derivative(x, dim, h, edge_order):
+    n = x.size(dim)
+    if n < edge_order + 1:
+        raise RuntimeError(f"gradient: dimension {dim} of shape {tuple(x.shape)} needs at least {edge_order + 1} samples")
+
+    def at(i, count=1):
+        return x.narrow(dim, i, count)
+
+    if isinstance(h, torch.Tensor) and h.dim() == 1:
+        if h.numel() != n:
+            raise RuntimeError(f"gradient: {h.numel()} coordinates were given for the {n} samples along dimension {dim}")
+        steps = torch.diff(h).view([-1 if d == dim else 1 for d in range(x.dim())])
+
+        def step(i, count=1):
+            return steps.narrow(dim, i, count)
+
+        left, right = step(0, n - 2), step(1, n - 2)
+        inner = (at(0, n - 2) * (-right / (left * (left + right))) + at(1, n - 2) * ((right - left) / (left * right))
+                 + at(2, n - 2) * (left / (right * (left + right))))
+        if edge_order == 1:
+            first, last = (at(1) - at(0)) / step(0), (at(n - 1) - at(n - 2)) / step(n - 2)
+        else:
+            a, b = step(0), step(1)
+            first = at(0) * (-(2 * a + b) / (a * (a + b))) + at(1) * ((a + b) / (a * b)) + at(2) * (-a / (b * (a + b)))
+            a, b = step(n - 3), step(n - 2)
+            last = at(n - 3) * (b / (a * (a + b))) + at(n - 2) * (-(a + b) / (a * b)) + at(n - 1) * ((a + 2 * b) / (b * (a + b)))
+    else:
+        inner = (at(2, n - 2) - at(0, n - 2)) / (2 * h)
+        if edge_order == 1:
+            first, last = (at(1) - at(0)) / h, (at(n - 1) - at(n - 2)) / h
+        else:
+            first = (4 * at(1) - 3 * at(0) - at(2)) / (2 * h)
+            last = (3 * at(n - 1) - 4 * at(n - 2) + at(n - 3)) / (2 * h)
+    return torch.cat([first, inner, last], dim)
+
+
+_Histogram = collections.namedtuple("histogramdd", ("hist", "bin_edges"))
+
+
+def histogramdd(input, bins, *, range=None, weight=None, density=False):
+    """Histogram of points, the rows of input (..., D): (hist, edges) with a tuple of D rows of edges.
+
+    Args:
+        bins: D rows of edges, D numbers of equal intervals, or one number for all.
+        range: 2 D numbers, the least and greatest value of each dimension; of the points where absent.
+        weight: one number for each point, shape (...).
+    """
+    if isinstance(bins, int):
+        bins = [bins] * input.size(-1)
+    if isinstance(bins[0], torch.Tensor):
+        return _Histogram(torch._histogramdd_from_bin_tensors(input, list(bins), weight=weight, density=density), tuple(bins))
+    kw = {"range": range, "weight": weight, "density": density}
+    edges = torch._histogramdd_bin_edges(input, list(bins), **kw)
+    return _Histogram(torch._histogramdd_from_bin_cts(input, list(bins), **kw), tuple(edges))
 
 
 def lu(A, pivot=True, get_infos=False, out=None):

@@ -61,7 +61,7 @@ int64_t bin_of(const std::vector<double>& edges, double v) {
 }
 
 Tensor histc_cpu(const Tensor& self, int64_t bins, Scalar min, Scalar max) {
-  check_type("histc", self.dtype());
+  if (!is_half(self.dtype())) check_type("histc", self.dtype());
   FB_CHECK(bins > 0, "histc: bins is ", bins, "; it must be positive");
   double lo = min.to_double(), hi = max.to_double();
   FB_CHECK(std::isfinite(lo) && std::isfinite(hi), "histc: the range [", min, ", ", max, "] is not finite");
@@ -72,7 +72,7 @@ Tensor histc_cpu(const Tensor& self, int64_t bins, Scalar min, Scalar max) {
   for (double v : x) {
     if (!(v >= lo && v <= hi)) continue;
     int64_t i = int64_t((v - lo) / (hi - lo) * double(bins));
-    if (self.dtype() == DType::f32) i = int64_t((float(v) - float(lo)) / (float(hi) - float(lo)) * float(bins));
+    if (self.dtype() != DType::f64) i = int64_t((float(v) - float(lo)) / (float(hi) - float(lo)) * float(bins));
     count[size_t(std::min(i, bins - 1))] += 1;
   }
   return tensor_of(count, Dims{bins}, self.dtype());

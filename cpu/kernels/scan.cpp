@@ -144,9 +144,10 @@ cdouble add_complex_logs(cdouble a, cdouble x) {
   using C = std::complex<double>;
   if (a.re == -INFINITY) return x;
   if (x.re == -INFINITY) return a;
-  const double m = std::max(a.re, x.re), top = std::isfinite(m) ? m : 0;
-  const C s = std::log(std::exp(C(a.re - top, a.im)) + std::exp(C(x.re - top, x.im)));
-  return {s.real() + top, s.imag()};
+  // From the one with the greater real part, so that its phase goes on where it is past pi.
+  const cdouble hi = a.re >= x.re ? a : x, lo = a.re >= x.re ? x : a;
+  const C s = std::log(C(1) + std::exp(C(lo.re, lo.im) - C(hi.re, hi.im)));
+  return {hi.re + s.real(), hi.im + s.imag()};
 }
 void logcumsumexp_cpu(Tensor& out, const Tensor& self, int64_t dim) {
   if (out.numel() == 0) return;

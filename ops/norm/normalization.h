@@ -97,11 +97,11 @@ struct rms_norm : composite<rms_norm> {
   static constexpr uint32_t forms = form::fn;
   static Tensor body(const Tensor& x, Ints shape, const Tensor& w, std::optional<double> eps) {
     native_layer_norm::check("rms_norm", x.sizes(), shape, w, Tensor());
-    if (!is_floating(x.dtype())) raise_not_implemented("rms_norm is not there for type ", x.dtype());
+    if (!is_floating(x.dtype()) && !is_complex(x.dtype())) raise_not_implemented("rms_norm is not there for type ", x.dtype());
     Dims dims;
     for (int64_t d = x.ndim() - shape.n; d < x.ndim(); ++d) dims.push_back(d);
     const Tensor up = is_half(x.dtype()) ? op<"to">(x, DType::f32) : x;
-    const double e = eps ? *eps : x.dtype() == DType::f64 ? 0x1p-52 : 0x1p-23;
+    const double e = eps ? *eps : to_real(x.dtype()) == DType::f64 ? 0x1p-52 : 0x1p-23;
     const Tensor scale = op<"rsqrt">(op<"add">(op<"mean">(op<"pow">(up, Scalar(2)), dims, true), Scalar(e)));
     Tensor r = op<"mul">(up, scale);
     if (w.defined()) r = op<"mul">(r, w);
@@ -119,7 +119,7 @@ struct native_group_norm : structured<native_group_norm> {
   static constexpr uint32_t forms = form::fn | form::out;
   template <class T>
   static std::array<T, 3> meta(const T& x, const T& w, const T& b, int64_t n, int64_t c, int64_t hw, int64_t group, double) {
-    FB_CHECK(group > 0 && c % group == 0, "group_norm: ", c, " channels do not divide into ", group, " groups; the input has shape ", x.sizes());
+    FB_CHECK(group > 0 && c > 0 && c % group == 0, "group_norm: ", c, " channels do not divide into ", group, " groups; the input has shape ", x.sizes());
     check_norm_parameter("group_norm", "weight", w, c);
     check_norm_parameter("group_norm", "bias", b, c);
     check_norm_types("group_norm", x, w, b);
@@ -248,6 +248,12 @@ struct batch_norm : composite<batch_norm> {
   static constexpr uint32_t forms = form::fn;
   static Tensor body(const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& rm, const Tensor& rv, bool training, double momentum,
                      double eps, bool) {
+    if (x.numel() == 0) {  // no channel has anything to normalise
+      Tensor y = op<"clone">(x);
+      if (w.defined()) y = op<"mul">(y, op<"select">(w, int64_t(0), int64_t(0)));
+      if (b.defined()) y = op<"add">(y, op<"select">(b, int64_t(0), int64_t(0)));
+      return y;
+    }
     native_batch_norm::check(x, w, b, rm, rv, training);
     return ops<"native_batch_norm", 3>(x, w, b, rm, rv, training, momentum, eps)[0];
   }

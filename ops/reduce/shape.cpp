@@ -62,7 +62,7 @@ Tensor prod_gradient(const Tensor& g, const Tensor& self, const Tensor& result, 
 Tensor vector_norm_gradient(const Tensor& grad, const Tensor& self, double p, const Tensor& norm_in, Ints dims, bool keepdim) {
   const int64_t nd = self.ndim();
   const Tensor g = with_kept_dims(grad, nd, dims, keepdim), norm = with_kept_dims(norm_in, nd, dims, keepdim);
-  auto zero_where = [](const Tensor& t, const Tensor& mask) { return op<"masked_fill">(t, mask, Scalar(0)); };
+  auto zero_where = [](const Tensor& t, const Tensor& mask) { return op<"where">(mask, op<"zeros_like">(t), t); };
   if (p == 0.0) return op<"zeros_like">(self);
   if (p == 1.0) return op<"mul">(op<"sgn">(self), g);
   if (p == 2.0) return op<"mul">(g, zero_where(op<"div">(self, norm), op<"eq">(norm, Scalar(0))));

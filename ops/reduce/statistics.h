@@ -23,8 +23,8 @@ inline Tensor variance_gradient(const Tensor& g, const Tensor& self, Ints dims, 
   return op<"mul">(op<"mul">(up, Scalar(2.0 / (double(n) - correction))), op<"sub">(self, mean));
 }
 inline Tensor deviation_gradient(const Tensor& g, const Tensor& self, const Tensor& result, Ints dims, double correction, bool keepdim) {
-  const Tensor half = op<"masked_fill">(op<"div">(g, op<"mul">(result, Scalar(2))), op<"eq">(result, Scalar(0)), Scalar(0));
-  return variance_gradient(half, self, dims, correction, keepdim);
+  const Tensor half = op<"div">(g, op<"mul">(result, Scalar(2)));
+  return variance_gradient(op<"where">(op<"eq">(result, Scalar(0)), op<"zeros_like">(half), half), self, dims, correction, keepdim);
 }
 
 #define FB_SPREAD(NAME, ROOT, TEXT)                                                                                   \

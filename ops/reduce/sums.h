@@ -150,6 +150,7 @@ struct sum_to_size : composite<sum_to_size> {
   static constexpr uint32_t forms = form::method;
   static Tensor body(const Tensor& self, Ints size) {
     FB_CHECK(is_expandable_to(size, self.sizes()), "sum_to_size: size ", size, " does not broadcast to the input's shape ", self.sizes());
+    if (size.n == 0) return op<"sum">(self);
     Dims dims;
     const int64_t lead = self.ndim() - size.n;
     for (int64_t d = 0; d < self.ndim(); ++d)

@@ -24,7 +24,7 @@ struct diff : composite<diff> {
       parts.push_back(*t);
     }
     Tensor x = parts.size() > 1 ? op<"cat">(parts, d) : self;
-    if (n == 0) return parts.size() > 1 ? x : op<"clone">(x);
+    if (n == 0) return op<"clone">(self);
     for (int64_t i = 0; i < n; ++i) {
       const int64_t m = x.sizes()[d];
       if (m == 0) return x;
