@@ -57,19 +57,6 @@ The smaller element; the other one where one is NaN.)";
 };
 FB_CARD(Fmin)
 
-struct MaxOther : composite<MaxOther> {
-  static constexpr auto schema = "max.other(Tensor self, Tensor other) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method | form::out;
-  static Tensor body(const Tensor& self, const Tensor& other) { return op<"maximum">(self, other); }
-};
-FB_CARD(MaxOther)
-struct MinOther : composite<MinOther> {
-  static constexpr auto schema = "min.other(Tensor self, Tensor other) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method | form::out;
-  static Tensor body(const Tensor& self, const Tensor& other) { return op<"minimum">(self, other); }
-};
-FB_CARD(MinOther)
-
 template <class C> struct bounding : pointwise<C> {
   static constexpr uint32_t types = types::floating | types::integral | types::boolean;
   static constexpr uint32_t forms = pointwise<C>::forms | form::fn_inplace;

@@ -57,8 +57,15 @@ struct aminmax : structured<aminmax> {
 };
 FB_CARD(aminmax)
 
-// max and min: of everything, over a dimension with indices, or of two tensors.
+// max and min: of two tensors (tried first: an integer tensor of one element would do as dim), over a dimension with
+// indices, or of everything.
 #define FB_EXTREME(NAME, BINARY, TEXT)                                                                                \
+  struct NAME##_other : composite<NAME##_other> {                                                                     \
+    static constexpr auto schema = #NAME ".other(Tensor self, Tensor other) -> Tensor";                               \
+    static constexpr uint32_t forms = form::fn | form::method | form::out;                                            \
+    static Tensor body(const Tensor& self, const Tensor& other) { return op<BINARY>(self, other); }                   \
+  };                                                                                                                  \
+  FB_CARD(NAME##_other)  \
   struct NAME##_dim : structured<NAME##_dim> {                                                                        \
     static constexpr auto schema = #NAME ".dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"; \
     template <class T> static std::array<T, 2> meta(const T& self, int64_t dim, bool keepdim) {                       \
@@ -87,13 +94,7 @@ FB_CARD(aminmax)
     static Tensor d_self(grad<0> g, in<0> self, result<> out) { return shared_by_ties(*g, *self, *out, {}, false); }  \
     using vjp = rules<wrt<0, d_self>>;                                                                                \
   };                                                                                                                  \
-  FB_CARD(NAME##_all)                                                                                                 \
-  struct NAME##_other : composite<NAME##_other> {                                                                     \
-    static constexpr auto schema = #NAME ".other(Tensor self, Tensor other) -> Tensor";                               \
-    static constexpr uint32_t forms = form::fn | form::method | form::out;                                            \
-    static Tensor body(const Tensor& self, const Tensor& other) { return op<BINARY>(self, other); }                   \
-  };                                                                                                                  \
-  FB_CARD(NAME##_other)
+  FB_CARD(NAME##_all)
 FB_EXTREME(max, "maximum", "Greatest")
 FB_EXTREME(min, "minimum", "Least")
 #undef FB_EXTREME
