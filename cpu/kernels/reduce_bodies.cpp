@@ -1,18 +1,7 @@
-#include "cpu/kernels/reduce_bodies.h"
-
-#include <cmath>
-
-#include "cpu/loops/reduce_body.h"
+#include "cpu/kernels/reduce_pick.h"
 
 namespace fb {
 namespace {
-
-template <class F, class... A> const ReduceBody& pick(const char* name, DType compute) {
-  const ReduceBody* r = nullptr;
-  ((compute == dtype_of<A> ? (r = &reduce_body_of<F, A>, 0) : 0), ...);
-  if (!r) raise_not_implemented(name, " is not there for type ", compute);
-  return *r;
-}
 
 template <class A> void divide_by_count(void* v, int64_t n, int64_t count, double) {
   A* a = static_cast<A*>(v);
@@ -51,16 +40,6 @@ const ReduceBody& bits_xor_body(bool floating) {
   }();
   return floating ? as_bits : reduce_body_of<folds::bits_xor, int64_t>;
 }
-const ReduceBody& squared_deviation_body(DType c) { return pick<folds::squared_deviation, float, double>("var", c); }
-const ReduceBody& exp_sum_body(DType c) { return pick<folds::exp_sum, float, double>("logsumexp", c); }
-const ReduceBody& norm_body(DType c, double p) {
-  if (p == 0) return pick<folds::norm0, float, double>("vector_norm", c);
-  if (p == 1) return pick<folds::norm1, float, double>("vector_norm", c);
-  if (p == 2) return pick<folds::norm2, float, double>("vector_norm", c);
-  if (std::isinf(p)) return p > 0 ? pick<folds::norm_max, float, double>("vector_norm", c) : pick<folds::norm_min, float, double>("vector_norm", c);
-  return pick<folds::norm_p, float, double>("vector_norm", c);
-}
-
 ReduceFinish sum_finish(DType c) {
   return c == DType::f32 ? &drop_minus_zero<float> : c == DType::f64 ? &drop_minus_zero<double>
          : c == DType::c64 ? &drop_minus_zero<cfloat> : c == DType::c128 ? &drop_minus_zero<cdouble> : nullptr;

@@ -44,11 +44,18 @@ def test_density_of_vectors():
     assert c.entropy().item() == pytest.approx(1.5 * math.log(2))
     d = D.Dirichlet(torch.tensor([1.0, 1.0, 1.0]))
     assert d.log_prob(torch.tensor([0.2, 0.3, 0.5])).item() == pytest.approx(math.log(2))
+    n = D.Multinomial(3, torch.tensor([0.5, 0.5]))
+    assert n.log_prob(torch.tensor([1.0, 2.0])).exp().item() == pytest.approx(3 / 8)
+
+
+def test_density_of_normal_vectors():
+    try:
+        torch.linalg.cholesky(torch.eye(2))
+    except NotImplementedError as e:
+        pytest.skip(str(e))
     m = D.MultivariateNormal(torch.zeros(2), torch.tensor([[2.0, 0.0], [0.0, 0.5]]))
     assert m.log_prob(torch.tensor([1.0, 1.0])).item() == pytest.approx(
         -math.log(2 * math.pi) - 0.5 * (0.5 + 2))
-    n = D.Multinomial(3, torch.tensor([0.5, 0.5]))
-    assert n.log_prob(torch.tensor([1.0, 2.0])).exp().item() == pytest.approx(3 / 8)
 
 
 def test_shapes():
