@@ -296,6 +296,8 @@ class Slow(Dataset):
         if i > 4: time.sleep(60)
         return torch.zeros(1000)
 if __name__ == "__main__":
+    # A background job of a shell starts with SIGINT ignored, and Python then leaves it so.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     loader = DataLoader(Slow(), num_workers=2, persistent_workers=True)
     threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     try:
