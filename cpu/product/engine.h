@@ -97,7 +97,8 @@ class Engine {
       return task(0, a_panels_, 0, b_panels_, 0, blocks_, nullptr);
     // A shared operand beyond the cache is taken in regions.
     const int64_t shared_panels = share_a ? a_panels_ : b_panels_;
-    const int64_t regions = (shared_bytes + max_shared_bytes - 1) / max_shared_bytes;
+    // A product of no terms (k = 0) is one region too: its zeros have to be written.
+    const int64_t regions = std::max<int64_t>(1, (shared_bytes + max_shared_bytes - 1) / max_shared_bytes);
     for (int64_t r = 0; r < regions; ++r) {
       const int64_t s0 = shared_panels * r / regions, s1 = shared_panels * (r + 1) / regions;
       if (s0 == s1) continue;

@@ -382,3 +382,13 @@ TEST(Gemm, OperandsBeyondTheCacheAreTakenInRegions) {
             << i << "," << j;
   }
 }
+
+// Results start as 99: what is not written shows.
+TEST(Gemm, AProductOfNoTermsIsZero) {
+  for (int threads : {1, 2}) {
+    ThreadCount use(threads);
+    check<float>({200, 300, 0, false, false, false});
+    check<double>({300, 90, 0, false, true, true});
+    check<half>({129, 257, 0, true, false, false});
+  }
+}
