@@ -219,6 +219,8 @@ def main():
     if args.time:
         measured = seconds[min(5, len(seconds) - 1):]  # the first steps warm caches and the clock
         print(f"{sum(measured) / len(measured):.4f} seconds per step over {len(measured)} steps")
+        last = [loss for loss, _ in history[-10:]]
+        print(f"training loss {sum(last) / len(last):.3f}")
         print(f"weights {weights_digest(model)}")
         return
     print(f"trained {len(history)} steps in {time.perf_counter() - started:.1f} s")
