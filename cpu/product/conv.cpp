@@ -403,16 +403,6 @@ void conv_backward_input(const ConvShape& s, View5<const T> gy, View5<const T> w
     for (int64_t d : at[0])
       for (int64_t h : at[1])
         for (int64_t v : at[2]) offsets.push_back(d + h + v);
-    if (offsets.empty()) {  // no tap reaches these pixels: they hold the bias, or zero
-      for (int64_t n = 0; n < s.batch; ++n)
-        for (int64_t c = 0; c < s.in_channels; ++c)
-          for (int64_t d = r[0]; d < s.in[0]; d += s.stride[0])
-            for (int64_t h = r[1]; h < s.in[1]; h += s.stride[1])
-              for (int64_t v = r[2]; v < s.in[2]; v += s.stride[2])
-                gx.data[n * gx.stride[0] + c * gx.stride[1] + d * gx.stride[2] + h * gx.stride[3] + v * gx.stride[4]] =
-                    bias ? bias[c] : T{};
-      continue;
-    }
     each_group(s.groups, [&](int64_t g) {
       Patches<Real> patches = image_of(image.view, s.out, grid, co);
       patches.image += g * co * patches.channel_stride;
