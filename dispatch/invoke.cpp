@@ -279,7 +279,9 @@ void set_invoke(OpEntry& e) {
     case CardKind::direct: e.run = &run_direct; break;
     case CardKind::lowered: e.run = &run_lowered; break;
   }
-  e.invoke = e.schema.writes ? &invoke_inplace : &invoke_functional;
+  // A card that writes lists has no one tensor whose version and history are self's: its kernel counts the writes.
+  const bool lists = e.schema.writes && e.schema.returns.empty() && e.schema.args[0].type == ArgType::tensors;
+  e.invoke = e.schema.writes && !lists ? &invoke_inplace : &invoke_functional;
 }
 
 }  // namespace fb
