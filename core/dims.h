@@ -149,4 +149,32 @@ int64_t wrap_dim(int64_t dim, int64_t ndim, bool wrap_scalar = true);
 Dims broadcast_sizes(Ints a, Ints b);
 bool is_expandable_to(Ints from, Ints to);
 
+// Strides of a dense tensor whose dimensions stand in memory as `order` says: order(a, b) is negative where dimension a
+// belongs inside b, positive where outside, and 0 where it does not matter (logical order is kept). An insertion sort,
+// since such an order need not be transitive: this is PyTorch's rule for results of strided operands.
+template <class Order>
+Dims ordered_strides(Ints sizes, Order order) {
+  const int64_t n = sizes.n;
+  SmallVec<int64_t, 8> perm(n);  // fastest first
+  for (int64_t i = 0; i < n; ++i) perm[i] = n - 1 - i;
+  for (int64_t i = 1; i < n; ++i) {
+    int64_t k = i;
+    for (int64_t j = i - 1; j >= 0; --j) {
+      const int c = order(perm[j], perm[k]);
+      if (c < 0) break;
+      if (c > 0) {
+        std::swap(perm[j], perm[k]);
+        k = j;
+      }
+    }
+  }
+  Dims strides(n, 1);
+  int64_t step = 1;
+  for (int64_t d : perm) {
+    strides[d] = step;
+    step *= sizes[d] > 1 ? sizes[d] : 1;
+  }
+  return strides;
+}
+
 }  // namespace fb

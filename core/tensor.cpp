@@ -4,25 +4,13 @@
 #include <cstdlib>
 #include <new>
 
+#include "core/allocator.h"
+
 namespace fb {
 
 void (*tensor_python_release)(void* py) = nullptr;
 
 namespace {
-
-struct FreeList {
-  void* head = nullptr;
-  int count = 0;
-  ~FreeList() {
-    while (head) {
-      void* next = *static_cast<void**>(head);
-      std::free(head);
-      head = next;
-    }
-    count = 1 << 20;
-  }
-};
-thread_local FreeList t_impls;
 
 bool strides_contiguous(Ints sizes, Ints strides) {
   int64_t expect = 1;
@@ -36,16 +24,7 @@ bool strides_contiguous(Ints sizes, Ints strides) {
 
 }  // namespace
 
-TensorImpl* TensorImpl::make() {
-  void* p = t_impls.head;
-  if (p) {
-    t_impls.head = *static_cast<void**>(p);
-    --t_impls.count;
-  } else {
-    p = std::aligned_alloc(64, (sizeof(TensorImpl) + 63) / 64 * 64);
-  }
-  return new (p) TensorImpl;
-}
+TensorImpl* TensorImpl::make() { return new (cpu_allocate(sizeof(TensorImpl))) TensorImpl; }
 
 void TensorImpl::destroy(TensorImpl* t) {
   if (t->py_owned && tensor_python_release) {
@@ -56,10 +35,7 @@ void TensorImpl::destroy(TensorImpl* t) {
   }
   delete t->autograd;
   t->~TensorImpl();
-  if (t_impls.count >= 1024) return std::free(t);
-  *reinterpret_cast<void**>(t) = t_impls.head;
-  t_impls.head = t;
-  ++t_impls.count;
+  cpu_free(t, sizeof(TensorImpl));
 }
 
 void TensorImpl::refresh() {
@@ -223,33 +199,12 @@ bool Tensor::is_non_overlapping_and_dense() const { return is_contiguous() || nu
 
 Dims preserved_strides(Ints sizes, Ints strides) {
   if (dense(sizes, strides)) return Dims(strides);
-  // The order of dimensions by stride, ties kept in logical order; broadcast dimensions stay where they are.
-  const int64_t n = sizes.n;
-  SmallVec<int64_t, 8> perm(n);
-  for (int64_t i = 0; i < n; ++i) perm[i] = n - 1 - i;  // fastest first
-  auto slower = [&](int64_t a, int64_t b) {              // 1: a must come after b
+  // Broadcast dimensions stay where they are; of equal strides the larger size is outside.
+  return ordered_strides(sizes, [&](int64_t a, int64_t b) {
     if (strides[a] == 0 || strides[b] == 0) return 0;
-    if (strides[a] < strides[b]) return -1;
-    if (strides[a] > strides[b]) return 1;
+    if (strides[a] != strides[b]) return strides[a] < strides[b] ? -1 : 1;
     return sizes[a] > sizes[b] ? 1 : 0;
-  };
-  for (int64_t i = 1; i < n; ++i) {
-    int64_t k = i;
-    for (int64_t j = i - 1; j >= 0; --j) {
-      const int c = slower(perm[j], perm[k]);
-      if (c > 0) {
-        std::swap(perm[j], perm[k]);
-        k = j;
-      } else if (c < 0) break;
-    }
-  }
-  Dims out(n, 1);
-  int64_t s = 1;
-  for (int64_t i = 0; i < n; ++i) {
-    out[perm[i]] = s;
-    s *= sizes[perm[i]] > 1 ? sizes[perm[i]] : 1;
-  }
-  return out;
+  });
 }
 
 bool has_internal_overlap(const Tensor& t) {

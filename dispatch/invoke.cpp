@@ -69,16 +69,18 @@ const KernelRecord& select_kernel(const OpEntry& op, Device device, const Value*
                         op.cpu.empty() || !device.is_cpu() ? "" : " that accepts these arguments");
 }
 
+void prepare_out(const OpEntry& op, const Tensor& to, Ints sizes, DType dtype) {
+  FB_CHECK(can_cast(dtype, to.dtype()), op.schema.name, ": a result of type ", dtype, " cannot be written to out of type ", to.dtype());
+  if (to.sizes() == sizes) return;
+  if (to.numel() != 0)
+    warn(text("out of shape ", to.sizes(), " was resized to the result's shape ", sizes, " of ", op.schema.name,
+              "; pass an empty tensor (t.resize_(0)) to say that this is meant"));
+  op_list<"resize_">(to, sizes);
+}
+
 void write_out(const OpEntry& op, const Tensor& to, const Tensor& from) {
-  FB_CHECK(can_cast(from.dtype(), to.dtype()), op.schema.name, ": a result of type ", from.dtype(),
-           " cannot be written to out of type ", to.dtype());
   FB_CHECK(to.device() == from.device(), op.schema.name, ": out is on ", to.device(), ", the result on ", from.device());
-  if (!(to.sizes() == from.sizes())) {
-    if (to.numel() != 0)
-      warn(text("out of shape ", to.sizes(), " was resized to the result's shape ", from.sizes(), " of ", op.schema.name,
-                "; pass an empty tensor (t.resize_(0)) to say that this is meant"));
-    op_list<"resize_">(to, from.sizes());
-  }
+  prepare_out(op, to, from.sizes(), from.dtype());
   GradMode no(false);
   op_list<"copy_">(to, from);
 }

@@ -113,6 +113,8 @@ void autograd_invoke(const OpEntry& op, const Value* args, Results& out, uint8_t
 void autograd_invoke_view(const OpEntry& op, const Value* args, Results& out, uint8_t flags);
 void autograd_invoke_inplace(const OpEntry& op, const Value* args, Results& out, uint8_t flags);
 
+// Makes the out= tensor `to` ready for a result: its type checked, resized (with a warning where it held elements).
+void prepare_out(const OpEntry& op, const Tensor& to, Ints sizes, DType dtype);
 // Writes `from` into the out= tensor `to`: type and device checked, resized (with a warning where it held elements).
 void write_out(const OpEntry& op, const Tensor& to, const Tensor& from);
 // Raises unless `t` may be written in place by a result of this shape and type.

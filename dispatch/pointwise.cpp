@@ -100,13 +100,11 @@ Dims output_strides(const Value* v, int n, const Dims& shape) {
     if (same_strides && Tensor(Ref<TensorImpl>::share(const_cast<TensorImpl*>(first))).is_non_overlapping_and_dense())
       return first->strides;
   }
-  SmallVec<int64_t, 8> perm(nd);
-  for (int i = 0; i < nd; ++i) perm[i] = nd - 1 - i;
   auto stride_of = [&](const TensorImpl* t, int64_t d) -> int64_t {
     const int64_t at = d - (nd - t->sizes.size());
     return at < 0 || (t->sizes[at] == 1 && shape[d] != 1) ? 0 : t->strides[at] * item_size(t->dtype);
   };
-  auto order = [&](int64_t a, int64_t b) {
+  return ordered_strides(shape, [&](int64_t a, int64_t b) {
     for (int i = 0; i < n; ++i) {
       if (v[i].tag != Tag::tensor) continue;
       const int64_t sa = stride_of(v[i].t, a), sb = stride_of(v[i].t, b);
@@ -116,24 +114,7 @@ Dims output_strides(const Value* v, int n, const Dims& shape) {
       if (shape[a] > shape[b]) return 1;
     }
     return 0;
-  };
-  for (int64_t i = 1; i < nd; ++i) {
-    int64_t k = i;
-    for (int64_t j = i - 1; j >= 0; --j) {
-      const int c = order(perm[j], perm[k]);
-      if (c > 0) {
-        std::swap(perm[j], perm[k]);
-        k = j;
-      } else if (c < 0) break;
-    }
-  }
-  Dims st(nd, 1);
-  int64_t s = 1;
-  for (int i = 0; i < nd; ++i) {
-    st[perm[i]] = s;
-    s *= shape[perm[i]] > 1 ? shape[perm[i]] : 1;
-  }
-  return st;
+  });
 }
 
 // Orders the dimensions of a loop fastest first by the output's strides, and joins those that are one run in every operand.
@@ -209,8 +190,7 @@ Device device_of(const char* name, const Value* v, int n) {
 constexpr int64_t kSmall = 16;  // elements of a call that goes to the body at once
 
 Tensor run_pointwise_body(const char* name, PointwiseRun run, PointwiseBody body, const Value* v, int nin,
-                          uint32_t bool_operands, DType compute, DType result, const Scalar* attrs, const Tensor* given,
-                          uint32_t) {
+                          uint32_t bool_operands, DType compute, DType result, const Scalar* attrs, const Tensor* given) {
   Dims shape;
   bool have = false, linear = true;
   const TensorImpl* first = nullptr;
@@ -363,8 +343,7 @@ void run_pointwise(const OpEntry& op, const Value* args, Results& res) {
   const auto& table = *static_cast<const PointwiseTable*>(k.table);
   const PointwiseBody body = (c.types & types::bit(common)) ? table.forward[p.mode * kTypeSlots + int(common)] : nullptr;
   if (!body)
-    raise(c.types & types::bit(common) || is_float8(common) ? ErrorKind::not_implemented : ErrorKind::not_implemented,
-          text("operator ", op.schema.name, " is not implemented for type ", common));
+    raise_not_implemented("operator ", op.schema.name, " is not implemented for type ", common);
   fill_attributes(c, args, common, p.attrs);
   const PointwiseRun run = k.loop;
   if (op.form == OpForm::functional) {
@@ -378,15 +357,9 @@ void run_pointwise(const OpEntry& op, const Value* args, Results& res) {
   if (op.form == OpForm::inplace) {
     FB_CHECK(pr.result != ResultType::real || !is_complex(common), op.schema.name, ": the result is real, self is ", out.dtype(),
              "; it cannot be written in place");
-    FB_CHECK(out.sizes() == shape.span(), op.schema.name, ": the result of shape ", shape, " does not fit into self of shape ", out.sizes());
-    FB_CHECK(can_cast(result, out.dtype()), op.schema.name, ": a result of type ", result, " cannot be written to self of type ", out.dtype());
+    check_inplace_result(op, out, shape, result);
   } else {
-    FB_CHECK(can_cast(result, out.dtype()), op.schema.name, ": a result of type ", result, " cannot be written to out of type ", out.dtype());
-    if (!(out.sizes() == shape.span())) {
-      if (out.numel())
-        warn(text("out of shape ", out.sizes(), " was resized to the result's shape ", shape, " of ", op.schema.name));
-      op_list<"resize_">(out, shape);
-    }
+    prepare_out(op, out, shape, result);
   }
   if (out->flags & (kConj | kNeg)) {  // write through a plain tensor; copy_ knows the bits
     const Tensor plain = run_pointwise_body(op.schema.name.c_str(), run, body, p.operands, p.nin, c.bool_operands, common, result, p.attrs, nullptr);

@@ -75,8 +75,7 @@ using PointwiseRun = void (*)(PointwiseLoop&);
 
 // Broadcasts, promotes, allocates out unless `out` is given, and runs. `table` comes from the kernel record.
 Tensor run_pointwise_body(const char* name, PointwiseRun run, PointwiseBody body, const Value* operands, int nin,
-                          uint32_t bool_operands, DType compute, DType result, const Scalar* attrs, const Tensor* out,
-                          uint32_t numbers_as = 0);
+                          uint32_t bool_operands, DType compute, DType result, const Scalar* attrs, const Tensor* out);
 
 // PyTorch's result type of these tensors and numbers; none where they have none.
 DType result_type(const Value* operands, int n, uint32_t skip = 0);

@@ -86,31 +86,14 @@ Dims indexed_strides(const Tensor& self, const std::vector<Tensor>& indices, con
       if (t.sizes()[i] != 1) st[s.at + ni - t.ndim() + i] = t.strides()[i];
     operands.push_back(st);
   }
-  SmallVec<int64_t, 8> perm(nd);  // fastest first
-  for (int64_t i = 0; i < nd; ++i) perm[i] = nd - 1 - i;
-  auto order = [&](int64_t a, int64_t b) {
+  return ordered_strides(s.sizes, [&](int64_t a, int64_t b) {
     for (const Dims& o : operands) {
       if (o[a] == 0 || o[b] == 0) continue;
       if (o[a] != o[b]) return o[a] < o[b] ? -1 : 1;
       if (s.sizes[a] > s.sizes[b]) return 1;
     }
     return 0;
-  };
-  for (int64_t i = 1; i < nd; ++i)
-    for (int64_t k = i, j = i - 1; j >= 0; --j) {
-      const int c = order(perm[j], perm[k]);
-      if (c > 0) {
-        std::swap(perm[j], perm[k]);
-        k = j;
-      } else if (c < 0) break;
-    }
-  Dims strides(nd);
-  int64_t step = 1;
-  for (int64_t i = 0; i < nd; ++i) {
-    strides[perm[i]] = step;
-    step *= s.sizes[perm[i]] > 1 ? s.sizes[perm[i]] : 1;
-  }
-  return strides;
+  });
 }
 
 void check_index_values(const char* name, const Tensor& self, const IndexedShape& s, const Tensor& values) {
