@@ -174,9 +174,6 @@ Ref<Node> grad_fn(const Tensor& t) {
   if (view_is_stale(t, *m) && requires_grad(m->view->base)) {
     const Tensor& base = m->view->base;
     if (differentiable(t.dtype())) {
-      if (m->view->made == ViewInfo::Made::multi_output || m->view->made == ViewInfo::Made::no_grad) {
-        // Such views may not be written themselves; their history stays what it was when the base is written elsewhere.
-      }
       auto* w = new ViewWindow;
       w->window.set(t, base);
       w->next.push_back(gradient_edge(base));

@@ -28,7 +28,6 @@ SavedTensor& SavedTensor::operator=(SavedTensor&& o) noexcept {
   reset();
   tensor_ = std::move(o.tensor_);
   handle_ = std::exchange(o.handle_, nullptr);
-  packed_meta_ = std::move(o.packed_meta_);
   version_ = o.version_;
   output_nr_ = o.output_nr_;
   is_output_ = o.is_output_;
@@ -55,15 +54,13 @@ Tensor SavedTensor::unpack(Node& owner) const {
       t->requires_grad = true;
     } else if (grad_fn_) {
       AutogradMeta& m = meta_of(t);
-      if (auto* a = dynamic_cast<AccumulateGrad*>(grad_fn_.get())) {
-        (void)a;
+      if (dynamic_cast<AccumulateGrad*>(grad_fn_.get())) {
         m.accumulator = grad_fn_.get();
-        t->requires_grad = true;
       } else {
         m.grad_fn = grad_fn_;
         m.output_nr = output_nr_;
-        t->requires_grad = true;
       }
+      t->requires_grad = true;
     }
     return t;
   }

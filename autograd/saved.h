@@ -20,7 +20,6 @@ class SavedTensor {
  private:
   Tensor tensor_;
   void* handle_ = nullptr;  // what a saved-tensor hook packed
-  InputMeta packed_meta_;
   uint32_t version_ = 0, output_nr_ = 0;
   bool is_output_ = false, requires_grad_ = false;
   Ref<Node> grad_fn_;       // of a packed input

@@ -9,9 +9,6 @@ namespace fb {
 struct ThreadState {
   bool grad_enabled = true;
   bool inference = false;
-  bool view_replay = false;      // inside the engine: views are made without tracking
-  bool multithreading = true;
-  uint32_t modes = 0;            // Python dispatch or function modes that are active
   uint64_t sequence = 0;         // numbers autograd nodes in order of creation
 };
 

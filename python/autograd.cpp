@@ -218,13 +218,7 @@ PyTypeObject* node_type(const std::string& name) {
 PyObject* node_name(PyObject* o, PyObject*) { return PyUnicode_FromString(of(o).name().c_str()); }
 PyObject* node_next(PyObject* o, void*) {
   FB_PY_BEGIN
-  Node& n = of(o);
-  Obj t(PyTuple_New(Py_ssize_t(n.next.size())));
-  for (size_t i = 0; i < n.next.size(); ++i) {
-    Obj f(wrap_node(n.next[i].fn));
-    PyTuple_SET_ITEM(t.get(), Py_ssize_t(i), Py_BuildValue("(OI)", f.get(), n.next[i].nr));
-  }
-  return t.release();
+  return next_functions(of(o));
   FB_PY_END(nullptr)
 }
 PyObject* node_metadata(PyObject* o, void*) {
@@ -461,6 +455,15 @@ PyObject* wrap_node(const Ref<Node>& n) {
   reinterpret_cast<PyNode*>(o)->node = keep.detach();
   n->py = o;
   return o;
+}
+
+PyObject* next_functions(const Node& n) {
+  Obj t(PyTuple_New(Py_ssize_t(n.next.size())));
+  for (size_t i = 0; i < n.next.size(); ++i) {
+    Obj f(wrap_node(n.next[i].fn));
+    PyTuple_SET_ITEM(t.get(), Py_ssize_t(i), Py_BuildValue("(OI)", f.get(), n.next[i].nr));
+  }
+  return t.release();
 }
 
 void init_autograd(PyObject* m) {

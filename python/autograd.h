@@ -13,6 +13,7 @@ struct PyNode {
 };
 extern PyTypeObject NodeType;
 PyObject* wrap_node(const Ref<Node>& n);  // None for no node
+PyObject* next_functions(const Node& n);  // ((node, input number), ...)
 PyObject* register_node_hook(Node& n, PyObject* hook, bool before);  // a RemovableHandle
 
 }  // namespace fb::py

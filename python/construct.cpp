@@ -2,7 +2,6 @@
 #include <cstring>
 
 #include "autograd/node.h"
-#include "cpu/loops/convert.h"
 #include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
 #include "python/binding.h"

@@ -52,14 +52,9 @@ struct FunctionNode final : Node {
       PyTuple_SET_ITEM(args.get(), i + 1, checked(wrap(g)));
     }
     Obj cls(checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(ctx)), "_forward_cls")));
-    Obj backward(checked(PyObject_GetAttrString(cls.get(), "backward")));
-    Obj vjp(checked(PyObject_GetAttrString(cls.get(), "vjp")));
-    Obj base_vjp(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&ContextType), "vjp"));
-    PyErr_Clear();
-    Obj custom(PyObject_GetAttrString(cls.get(), "_has_vjp"));
-    PyErr_Clear();
-    PyObject* fn = custom && PyObject_IsTrue(custom.get()) == 1 ? vjp.get() : backward.get();
-    Obj r(checked(PyObject_Call(fn, args.get(), nullptr)));
+    Obj custom(checked(PyObject_GetAttrString(cls.get(), "_has_vjp")));
+    Obj fn(checked(PyObject_GetAttrString(cls.get(), PyObject_IsTrue(custom.get()) == 1 ? "vjp" : "backward")));
+    Obj r(checked(PyObject_Call(fn.get(), args.get(), nullptr)));
     Obj t = PyTuple_Check(r.get()) ? Obj::borrow(r.get()) : PyList_Check(r.get()) ? Obj(PyList_AsTuple(r.get())) : Obj(PyTuple_Pack(1, r.get()));
     Py_ssize_t m = PyTuple_GET_SIZE(t.get());
     const Py_ssize_t want = Py_ssize_t(is_tensor_input.size());
@@ -165,14 +160,7 @@ PyObject* c_register_hook(PyObject* o, PyObject* hook) { return c_hook(o, hook, 
 PyObject* c_register_prehook(PyObject* o, PyObject* hook) { return c_hook(o, hook, true); }
 PyObject* c_next(PyObject* o, void*) {
   FB_PY_BEGIN
-  if (!as(o)->node) return PyTuple_New(0);
-  Node& n = *as(o)->node;
-  Obj t(PyTuple_New(Py_ssize_t(n.next.size())));
-  for (size_t i = 0; i < n.next.size(); ++i) {
-    Obj f(wrap_node(n.next[i].fn));
-    PyTuple_SET_ITEM(t.get(), Py_ssize_t(i), Py_BuildValue("(OI)", f.get(), n.next[i].nr));
-  }
-  return t.release();
+  return as(o)->node ? next_functions(*as(o)->node) : PyTuple_New(0);
   FB_PY_END(nullptr)
 }
 

@@ -1,4 +1,4 @@
-// One index for each element: gather, scatter, scatter_add, scatter_reduce, take_along_dim.
+// One index for each element: gather, scatter (with its reduce overloads), scatter_add, take_along_dim.
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"

@@ -417,10 +417,8 @@ summed:
   }
   for (size_t k = 1; k < x.size(); ++k) {
     SmallVec<bool, 64> sum(at, false);
-    bool any = false;
     for (int64_t d = out_dims; d < at; ++d)
-      if (last[d] == int64_t(k)) sum[d] = any = true;
-    (void)any;
+      if (last[d] == int64_t(k)) sum[d] = true;
     r = product_sum(r, x[k], sum);
   }
   if (at > out_dims) {

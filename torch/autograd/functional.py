@@ -206,20 +206,26 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False,
     return result if in_tuple else result[0][0]
 
 
+def _gradient_of(func, inputs, v, create_graph, strict, name):
+    """What both Hessian products start from: checked inputs and v, the scalar output, its gradient."""
+    in_tuple, inputs = _as_tuple(inputs, "inputs", name)
+    inputs = _prepare(inputs, create_graph, True)
+    if v is None:
+        v = _default_v(inputs, "input")
+    else:
+        _, v = _as_tuple(v, "v", name)
+        v = _prepare(v, create_graph, False)
+        _check_v(v, inputs, in_tuple, "input")
+    output = _scalar(func, name)(*inputs)
+    _check_graph((output,), strict, "output")
+    grads = _fill(_grad((output,), inputs, None, True), inputs, strict, "the gradient")
+    return in_tuple, inputs, v, output, grads
+
+
 def vhp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), the product of v with the Hessian: a tensor for each input)"""
     with torch.enable_grad():
-        in_tuple, inputs = _as_tuple(inputs, "inputs", "vhp")
-        inputs = _prepare(inputs, create_graph, True)
-        if v is None:
-            v = _default_v(inputs, "input")
-        else:
-            _, v = _as_tuple(v, "v", "vhp")
-            v = _prepare(v, create_graph, False)
-            _check_v(v, inputs, in_tuple, "input")
-        output = _scalar(func, "vhp")(*inputs)
-        _check_graph((output,), strict, "output")
-        grads = _fill(_grad((output,), inputs, None, True), inputs, strict, "the gradient")
+        in_tuple, inputs, v, output, grads = _gradient_of(func, inputs, v, create_graph, strict, "vhp")
     with torch.set_grad_enabled(create_graph or torch.is_grad_enabled()):
         result = _fill(_grad(grads, inputs, v, create_graph), inputs, strict, "the product")
     return (_finish((output,), create_graph)[0], _unwrap(_finish(result, create_graph), in_tuple))
@@ -231,17 +237,7 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
     `vhp` gives the same for real functions and is cheaper.
     """
     with torch.enable_grad():
-        in_tuple, inputs = _as_tuple(inputs, "inputs", "hvp")
-        inputs = _prepare(inputs, create_graph, True)
-        if v is None:
-            v = _default_v(inputs, "input")
-        else:
-            _, v = _as_tuple(v, "v", "hvp")
-            v = _prepare(v, create_graph, False)
-            _check_v(v, inputs, in_tuple, "input")
-        output = _scalar(func, "hvp")(*inputs)
-        _check_graph((output,), strict, "output")
-        grads = _fill(_grad((output,), inputs, None, True), inputs, strict, "the gradient")
+        in_tuple, inputs, v, output, grads = _gradient_of(func, inputs, v, create_graph, strict, "hvp")
         left = tuple(torch.zeros_like(g, requires_grad=True) for g in grads)
         products = _fill(_grad(grads, inputs, left, True), inputs, strict, "the product")
     with torch.set_grad_enabled(create_graph or torch.is_grad_enabled()):

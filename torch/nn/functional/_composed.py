@@ -265,15 +265,6 @@ def lstm(*args):
     return _recurrent(lstm_cell, args)
 
 
-def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
-    if scale_grad_by_freq or sparse:
-        raise NotImplementedError("embedding with scale_grad_by_freq or sparse is not implemented")
-    rows = weight[indices]
-    if padding_idx >= 0:
-        rows = torch.where((indices == padding_idx).unsqueeze(-1), rows.detach(), rows)
-    return rows
-
-
 def multi_margin_loss(self, target, p=1, margin=1.0, weight=None, reduction=1):
     single = self.dim() == 1
     x, y = (self.unsqueeze(0), target.reshape(1)) if single else (self, target)
