@@ -1,6 +1,9 @@
 #include "autograd/node.h"
 
-#include <mutex>
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
 
 #include "dispatch/call.h"
 #include "dispatch/thread_state.h"
@@ -9,7 +12,7 @@ namespace fb {
 
 AutogradPython autograd_python;
 bool anomaly_enabled = false, anomaly_check_nan = true;
-thread_local int saved_hooks_active = 0;
+__attribute__((tls_model("initial-exec"))) constinit thread_local int saved_hooks_active = 0;
 
 Node::Node() : sequence(tls.sequence++) {
   if (anomaly_enabled && autograd_python.anomaly_record) anomaly = autograd_python.anomaly_record();
@@ -19,29 +22,36 @@ Node::~Node() {
   if (anomaly && autograd_python.anomaly_drop) autograd_python.anomaly_drop(anomaly);
 }
 
-// A long chain must not unwind through recursion: the edges of a dying node are taken down in a loop.
+// A long chain must not unwind through recursion: nodes that die while another is taken down wait in a list, linked
+// through the sequence number that they no longer need.
+namespace {
+struct Dying {
+  bool active = false;
+  Node* first = nullptr;
+};
+__attribute__((tls_model("initial-exec"))) constinit thread_local Dying dying;
+}  // namespace
+
 void Node::destroy(Node* n) {
-  thread_local std::vector<Node*>* pending = nullptr;
-  if (pending) {
-    pending->push_back(n);
+  if (dying.active) {
+    n->sequence = reinterpret_cast<uintptr_t>(dying.first);
+    dying.first = n;
     return;
   }
-  std::vector<Node*> list{n};
-  pending = &list;
-  while (!list.empty()) {
-    Node* x = list.back();
-    list.pop_back();
-    delete x;
+  dying.active = true;
+  while (n) {
+    delete n;
+    n = dying.first;
+    if (n) dying.first = reinterpret_cast<Node*>(n->sequence);
   }
-  pending = nullptr;
+  dying.active = false;
 }
 
 uint32_t Node::add_input(const Tensor& t) {
-  InputMeta m;
-  m.sizes = Dims(t.sizes());
+  InputMeta& m = inputs.emplace_back();
+  m.sizes = t->sizes;
   m.options = t.options();
   m.defined = true;
-  inputs.push_back(std::move(m));
   return uint32_t(inputs.size() - 1);
 }
 
@@ -187,23 +197,43 @@ Ref<Node> grad_fn(const Tensor& t) {
   return m->grad_fn;
 }
 
-static std::mutex g_accumulators;
+// Guards the weak pointers from leaves to their accumulators. Held for a few instructions, so who waits spins at first.
+static std::atomic_flag g_accumulators = ATOMIC_FLAG_INIT;
+static void lock_accumulators() {
+  for (int i = 0; g_accumulators.test_and_set(std::memory_order_acquire); ++i)
+    if (i > 64) sched_yield();
+}
+static void unlock_accumulators() { g_accumulators.clear(std::memory_order_release); }
+struct AccumulatorLock {
+  AccumulatorLock() {
+    [[maybe_unused]] static const int forks = pthread_atfork(lock_accumulators, unlock_accumulators, unlock_accumulators);
+    lock_accumulators();
+  }
+  ~AccumulatorLock() { unlock_accumulators(); }
+};
+
+// The leaf's accumulator, where it has a live one; it may be dying in another thread. Under the lock.
+static Ref<Node> live_accumulator(const AutogradMeta& m) {
+  if (!m.accumulator) return {};
+  int64_t n = m.accumulator->refs.load(std::memory_order_acquire);
+  while (n > 0 && !m.accumulator->refs.compare_exchange_weak(n, n + 1)) {
+  }
+  return n > 0 ? Ref<Node>(m.accumulator) : Ref<Node>();
+}
 
 Edge gradient_edge(const Tensor& t) {
   if (Ref<Node> fn = grad_fn(t)) return {fn, find_meta(t)->output_nr};
   if (!t->requires_grad) return {};
   AutogradMeta& m = meta_of(t);
-  std::lock_guard<std::mutex> lock(g_accumulators);
-  if (m.accumulator) {
-    // It may be dying in another thread; only a live one is shared.
-    int64_t n = m.accumulator->refs.load(std::memory_order_acquire);
-    while (n > 0 && !m.accumulator->refs.compare_exchange_weak(n, n + 1)) {
-    }
-    if (n > 0) return {Ref<Node>(m.accumulator), 0};
+  {
+    AccumulatorLock lock;
+    if (Ref<Node> a = live_accumulator(m)) return {std::move(a), 0};
   }
-  auto* a = new AccumulateGrad(t);
-  m.accumulator = a;
-  return {Ref<Node>(a), 0};
+  Ref<Node> fresh(new AccumulateGrad(t));  // made outside the lock: it takes memory
+  AccumulatorLock lock;
+  if (Ref<Node> a = live_accumulator(m)) return {std::move(a), 0};
+  m.accumulator = fresh.get();
+  return {std::move(fresh), 0};
 }
 
 AccumulateGrad::AccumulateGrad(const Tensor& v) : variable(v) {
@@ -212,7 +242,7 @@ AccumulateGrad::AccumulateGrad(const Tensor& v) : variable(v) {
 }
 
 AccumulateGrad::~AccumulateGrad() {
-  std::lock_guard<std::mutex> lock(g_accumulators);
+  AccumulatorLock lock;
   AutogradMeta* m = find_meta(variable);
   if (m && m->accumulator == this) m->accumulator = nullptr;
 }
@@ -341,7 +371,7 @@ void check_inplace(const Tensor& t, const char* op_name) {
 
 void track_view(const Tensor& v, const Tensor& base, ViewInfo::Made made) {
   AutogradMeta& m = meta_of(v);
-  m.view = std::make_unique<ViewInfo>();
+  m.view.emplace();
   const AutogradMeta* b = find_meta(base);
   if (b && b->view) {
     m.view->base = b->view->base;

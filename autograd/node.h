@@ -1,9 +1,12 @@
 // The graph of a backward pass: nodes, edges, and what autograd keeps on a tensor.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/allocator.h"
+#include "core/inline_list.h"
 #include "dispatch/vjp.h"
 
 namespace fb {
@@ -25,8 +28,8 @@ struct HookSet {
 using GradList = std::vector<Tensor>;
 
 struct Node : RefCounted {
-  std::vector<Edge> next;
-  std::vector<InputMeta> inputs;   // of each gradient this node takes: shape, type and device of a forward result
+  InlineList<Edge, 2> next;
+  InlineList<InputMeta, 1> inputs;  // of each gradient this node takes: shape, type and device of a forward result
   uint64_t sequence = 0;           // later nodes run first; the largest value runs as soon as it can
   std::unique_ptr<HookSet> tensor_hooks, pre_hooks, post_hooks;
   std::vector<std::pair<int, Ref<struct RetainGrad>>> retain;  // tensors that keep the gradient of input first
@@ -43,6 +46,9 @@ struct Node : RefCounted {
   uint32_t add_input(const Tensor& forward_result);
   bool needs(size_t edge) const { return edge < next.size() && next[edge].fn; }
   static void destroy(Node*);
+  // Nodes come and go with every call: from the thread's cache of small blocks.
+  static void* operator new(size_t n) { return cpu_allocate(n); }
+  static void operator delete(void* p, size_t n) { cpu_free(p, n); }
 };
 
 // A tensor that asked to keep its gradient (retain_grad): weak, so that the graph does not keep it alive.
@@ -62,13 +68,15 @@ struct AutogradMeta : AutogradMetaBase {
   Ref<Node> grad_fn;
   uint32_t output_nr = 0;
   Node* accumulator = nullptr;     // weak
-  std::unique_ptr<ViewInfo> view;
+  std::optional<ViewInfo> view;
   std::unique_ptr<HookSet> hooks;  // of a leaf; those of results stand on their node
   std::unique_ptr<HookSet> post_accumulate;
   bool retains_grad = false;
   Ref<RetainGrad> keeper;          // what the node of this tensor fills, where retain_grad() was called
   std::string name;
   ~AutogradMeta() override;
+  static void* operator new(size_t n) { return cpu_allocate(n); }
+  static void operator delete(void* p, size_t n) { cpu_free(p, n); }
 };
 
 AutogradMeta& meta_of(const Tensor& t);                     // made when absent
@@ -120,6 +128,6 @@ struct AutogradPython {
 };
 extern AutogradPython autograd_python;
 extern bool anomaly_enabled, anomaly_check_nan;
-extern thread_local int saved_hooks_active;
+extern __attribute__((tls_model("initial-exec"))) constinit thread_local int saved_hooks_active;
 
 }  // namespace fb

@@ -54,12 +54,13 @@ struct OpNode final : Node {
   KeptArgs args;
   uint64_t needed = 0;         // arguments with an edge
   uint64_t saved_in = 0, saved_out = 0;
-  std::vector<SavedTensor> in, out;                  // those of the masks, in order
+  InlineList<SavedTensor, 2> in;                     // those of the masks, in order
+  InlineList<SavedTensor, 1> out;
   std::vector<std::vector<SavedTensor>> in_lists;    // list arguments that are saved, in order
   std::vector<std::pair<int, InputMeta>> metas;
   std::vector<std::pair<int, std::vector<InputMeta>>> list_metas;
-  SmallVec<int32_t, 6> edge_of;                      // first edge of each argument, -1 where it has none
-  SmallVec<int32_t, 6> edge_count;
+  struct Edges { int32_t first = -1, count = 0; };
+  SmallVec<Edges, 6> edges;                          // of each argument, none where it has no gradient
   bool freed = false;
 
   explicit OpNode(const OpEntry& o) : op(o.functional) {}
@@ -121,10 +122,10 @@ struct OpNode final : Node {
     for (int i = 0; i < rule->count; ++i)
       if (rule->each[i].wrt & needed) rule->each[i].run(v);
     for (size_t i = 0; i < n; ++i) {
-      if (edge_of[int64_t(i)] < 0) continue;
-      const size_t e = size_t(edge_of[int64_t(i)]);
+      if (edges[int64_t(i)].first < 0) continue;
+      const size_t e = size_t(edges[int64_t(i)].first);
       if (op->schema.list_mask >> i & 1) {
-        for (size_t k = 0; k < result_lists[i].size() && k < size_t(edge_count[int64_t(i)]); ++k) grads[e + k] = std::move(result_lists[i][k]);
+        for (size_t k = 0; k < result_lists[i].size() && k < size_t(edges[int64_t(i)].count); ++k) grads[e + k] = std::move(result_lists[i][k]);
       } else if (needed >> i & 1) grads[e] = std::move(result[i]);
     }
     return grads;
@@ -147,7 +148,7 @@ struct OpNode final : Node {
     k = 0;
     for (size_t i = 0; i < op->schema.args.size(); ++i) {
       if (!(c.operands >> i & 1)) continue;
-      if (needed >> i & 1) grads[size_t(edge_of[int64_t(i)])] = run_pointwise_grad(*op, k, g, x, y, args.v.data());
+      if (needed >> i & 1) grads[size_t(edges[int64_t(i)].first)] = run_pointwise_grad(*op, k, g, x, y, args.v.data());
       ++k;
     }
   }
@@ -211,15 +212,13 @@ OpNode* make_node(const OpEntry& op, const Value* args, bool inplace) {
   operand = 0;
   for (size_t i = 0; i < n; ++i) {
     const uint64_t bit = uint64_t(1) << i;
-    node->edge_of.push_back(-1);
-    node->edge_count.push_back(0);
+    node->edges.push_back({});
     if (operands & bit) {
       const int k = operand++;
       const Tensor& t = args[i].tag == Tag::tensor ? args[i].tensor() : FromValue<Tensor>::none;
       // Edge 0 of an in-place write is the past of what is written, wanted or not.
       if ((want & bit) || (pw ? pw->grads[k].has && (f.schema.tensor_mask & bit) : rule && (rule->wrt & bit))) {
-        node->edge_of[int64_t(i)] = int32_t(node->next.size());
-        node->edge_count[int64_t(i)] = 1;
+        node->edges[int64_t(i)] = {int32_t(node->next.size()), 1};
         node->next.push_back(want & bit ? gradient_edge(t) : Edge());
       }
       const uint64_t save = pw ? node->saved_in >> k & 1 : node->saved_in >> i & 1;
@@ -248,8 +247,7 @@ OpNode* make_node(const OpEntry& op, const Value* args, bool inplace) {
     } else if (f.schema.list_mask & bit) {
       const TensorSpan list = args[i].tag == Tag::tensors ? args[i].tensor_list() : TensorSpan();
       if (want & bit) {
-        node->edge_of[int64_t(i)] = int32_t(node->next.size());
-        node->edge_count[int64_t(i)] = int32_t(list.n);
+        node->edges[int64_t(i)] = {int32_t(node->next.size()), int32_t(list.n)};
         for (const Tensor& t : list) node->next.push_back(t.defined() && requires_grad(t) ? gradient_edge(t) : Edge());
       }
       if (node->saved_in & bit) {

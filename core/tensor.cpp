@@ -66,16 +66,29 @@ static void check_sizes(Ints sizes) {
 Tensor Tensor::empty(Ints sizes, Options o) {
   TensorImpl* t = TensorImpl::make();
   Ref<TensorImpl> ref(t);
-  check_sizes(sizes);
-  t->sizes = Dims(sizes);
-  t->strides = contiguous_strides(sizes);
-  t->numel = numel_of(sizes);
+  t->sizes.assign(sizes.p, sizes.n);
+  t->strides.resize(sizes.n);
+  int64_t numel = 1, step = 1, bytes = 0;
+  bool odd = false;  // negative, or too large
+  for (int64_t i = sizes.n - 1; i >= 0; --i) {
+    const int64_t s = sizes[i];
+    t->strides[i] = step;
+    odd |= s < 0;
+    numel = int64_t(uint64_t(numel) * uint64_t(s));  // at most `step` where that did not overflow
+    odd |= __builtin_mul_overflow(step, s > 1 ? s : 1, &step);
+  }
+  odd |= __builtin_mul_overflow(step, item_size(o.dtype), &bytes);
+  if (odd) [[unlikely]] {  // a size of 0 may still make it nothing
+    check_sizes(sizes);
+    t->strides = contiguous_strides(sizes);
+    numel = numel_of(sizes);
+    FB_CHECK(numel == 0 || !__builtin_mul_overflow(numel, item_size(o.dtype), &bytes), "a tensor of shape ", sizes, " and type ",
+             o.dtype, " needs more than 2^63 - 1 bytes");
+  }
+  t->numel = numel;
   t->dtype = o.dtype;
   t->device = o.device;
-  int64_t bytes;
-  FB_CHECK(!__builtin_mul_overflow(t->numel, item_size(o.dtype), &bytes), "a tensor of shape ", sizes, " and type ",
-           o.dtype, " needs more than 2^63 - 1 bytes");
-  t->storage = Storage::allocate(size_t(bytes), o.device);
+  t->storage = Storage::allocate(numel == 0 ? 0 : size_t(bytes), o.device);
   return Tensor(std::move(ref));
 }
 

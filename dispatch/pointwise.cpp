@@ -40,6 +40,16 @@ DType join(DType a, DType b, bool& failed) {
 }  // namespace
 
 DType result_type(const Value* v, int n, uint32_t skip) {
+  // The usual call: tensors of one type, or one with numbers that cannot raise it.
+  if (skip == 0 && n > 0 && v[0].tag == Tag::tensor && !v[0].t->wrapped_number) {
+    const DType d = v[0].t->dtype;
+    const bool above_numbers = is_floating(d);
+    bool same = true;
+    for (int i = 1; i < n && same; ++i)
+      same = v[i].tag == Tag::tensor ? v[i].t->dtype == d && !v[i].t->wrapped_number
+                                     : above_numbers && v[i].is_number() && v[i].tag != Tag::complex;
+    if (same) return d;
+  }
   DType dims = DType::none, zero = DType::none, number = DType::none;
   bool failed = false;
   for (int i = 0; i < n; ++i) {
@@ -191,40 +201,42 @@ constexpr int64_t kSmall = 16;  // elements of a call that goes to the body at o
 
 Tensor run_pointwise_body(const char* name, PointwiseRun run, PointwiseBody body, const Value* v, int nin,
                           uint32_t bool_operands, DType compute, DType result, const Scalar* attrs, const Tensor* given) {
-  Dims shape;
-  bool have = false, linear = true;
   const TensorImpl* first = nullptr;
+  const Dims* shape = nullptr;
+  Dims joined;
+  bool linear = true;
   for (int i = 0; i < nin; ++i) {
     if (v[i].tag != Tag::tensor) continue;
     const TensorImpl* t = v[i].t;
     const DType want = bool_operands >> i & 1 ? DType::boolean : compute;
     linear = linear && t->contiguous && t->dtype == want;
-    if (!have) {
-      shape = t->sizes;
+    if (!first) {
+      shape = &t->sizes;
       first = t;
-      have = true;
-    } else if (!(t->sizes == shape)) {
+    } else if (!(t->sizes == *shape)) {
       linear = false;
-      if (!(is_expandable_to(t->sizes, shape))) {
-        const int64_t n = shape.size() > t->sizes.size() ? shape.size() : t->sizes.size();
+      if (!(is_expandable_to(t->sizes, *shape))) {
+        const int64_t n = shape->size() > t->sizes.size() ? shape->size() : t->sizes.size();
         for (int64_t d = 1; d <= n; ++d) {
-          const int64_t a = d <= shape.size() ? shape[shape.size() - d] : 1, b = d <= t->sizes.size() ? t->sizes[t->sizes.size() - d] : 1;
+          const int64_t a = d <= shape->size() ? (*shape)[shape->size() - d] : 1, b = d <= t->sizes.size() ? t->sizes[t->sizes.size() - d] : 1;
           FB_CHECK(a == b || a == 1 || b == 1, name, ": shapes ", first->sizes, " and ", t->sizes, " do not broadcast: sizes ", a,
                    " and ", b, " meet at dimension ", n - d);
         }
-        shape = broadcast_sizes(shape, t->sizes);
+        joined = broadcast_sizes(*shape, t->sizes);
+        shape = &joined;
       }
     }
   }
+  if (!shape) shape = &joined;
   Tensor out;
   if (given) {
     out = *given;
     check_written(name, out, v, nin);
-    linear = linear && out.is_contiguous() && out.dtype() == result && out.sizes() == shape;
+    linear = linear && out.is_contiguous() && out.dtype() == result && out.sizes() == shape->span();
   } else {
     const Device d = device_of(name, v, nin);
-    if (linear) out = Tensor::empty(shape, {result, d});
-    else out = Tensor::empty_strided(shape, output_strides(v, nin, shape), {result, d});
+    if (linear) out = Tensor::empty(*shape, {result, d});
+    else out = Tensor::empty_strided(*shape, output_strides(v, nin, *shape), {result, d});
   }
   if (out.is_meta() || out.numel() == 0) return out;
   if (linear && out.numel() <= kSmall && out.device().is_cpu()) {  // no loop to lay out
@@ -296,10 +308,17 @@ Tensor run_pointwise_body(const char* name, PointwiseRun run, PointwiseBody body
 
 namespace {
 
+// The operands and numbers of a call. Nothing is set that the card does not have.
 struct Prepared {
-  Value operands[kMaxOperands];
-  Scalar attrs[8];
+  const Value* operands;
   int nin = 0, mode = 0;
+  union {
+    Value gathered[kMaxOperands];
+  };
+  union {
+    Scalar attrs[8];
+  };
+  Prepared() {}
 };
 
 void fill_attributes(const PointwiseCard& c, const Value* args, DType compute, Scalar* to) {
@@ -308,15 +327,17 @@ void fill_attributes(const PointwiseCard& c, const Value* args, DType compute, S
   for (uint64_t m = c.attrs; m; m &= m - 1) to[n++] = args[__builtin_ctzll(m)].scalar();
 }
 
-// The operands of a call.
 void prepare(const OpEntry& op, const Value* args, Prepared& p) {
   const PointwiseCard& c = *op.card->pointwise;
+  p.operands = p.gathered;
   for (uint64_t m = c.operands; m; m &= m - 1) {
     const int i = __builtin_ctzll(m);
-    if (is_operand(args[i])) p.operands[p.nin++] = args[i];
+    if (is_operand(args[i])) p.gathered[p.nin++] = args[i];
     // An operand that may be absent is not read then (the mode says so): the first stands in its place.
-    else if (p.nin && op.schema.args[size_t(i)].optional) p.operands[p.nin++] = p.operands[0];
-    else raise_type(op.schema.name, ": argument '", op.schema.args[size_t(i)].name, "' must be a Tensor, None was given");
+    else if (p.nin && op.schema.args[size_t(i)].optional) {
+      p.gathered[p.nin] = p.gathered[0];
+      ++p.nin;
+    } else raise_type(op.schema.name, ": argument '", op.schema.args[size_t(i)].name, "' must be a Tensor, None was given");
   }
   if (c.mode) p.mode = c.mode(args);
 }

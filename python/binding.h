@@ -76,7 +76,7 @@ struct GilHold {
 extern PyTypeObject TensorBaseType, TensorMetaType;
 extern PyTypeObject* TensorType;     // torch.Tensor, once torch/_tensor.py defined it
 extern PyTypeObject* ParameterType;  // torch.nn.Parameter, once it exists
-PyObject* wrap(const Tensor& t);     // None for an undefined tensor
+PyObject* wrap(Tensor t);            // None for an undefined tensor
 PyObject* wrap_as(const Tensor& t, PyTypeObject* type);  // a fresh object of a subclass
 inline bool is_tensor(PyObject* o) {
   return Py_TYPE(o) == TensorType || Py_TYPE(o) == ParameterType || PyObject_TypeCheck(o, &TensorBaseType);

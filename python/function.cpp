@@ -240,7 +240,7 @@ PyObject* function_apply(PyObject* cls, PyObject* args) {
       } else if (dirty) {
         check_inplace(t, node->label.c_str());
         t->bump_version();
-        std::vector<InputMeta> before = node->inputs;
+        auto before = node->inputs;
         rebase_history(t, ref);
         // rebase_history numbers the written tensor 0; a function has all its outputs in order.
         if (AutogradMeta* mt = find_meta(t); mt->grad_fn.get() == node) {

@@ -177,8 +177,12 @@ PyObject* call_slot(const Slot& s, PyObject* a, PyObject* b, const char* name) {
   const bool ta = exact_tensor(a), tb = exact_tensor(b);
   if (!function_modes && s.op) {
     // Tensor and tensor, or tensor and number: straight to the overload.
-    Value v[8];
-    bool ok = true;
+    union Arguments {
+      Value v[8];
+      Arguments() {}
+    } call;
+    Value* const v = call.v;
+    bool ok = s.op->schema.args.size() <= 8;
     for (int i = 0; i < 2 && ok; ++i) {
       if (exact_tensor(args[i])) v[i] = Value(unwrap(args[i]));
       else if (PyFloat_CheckExact(args[i])) v[i] = Value(PyFloat_AS_DOUBLE(args[i]));
@@ -201,7 +205,7 @@ PyObject* call_slot(const Slot& s, PyObject* a, PyObject* b, const char* name) {
         GilRelease release(work > 32768);
         s.op->invoke(*s.op, v, r);
       }
-      return wrap(r[0]);
+      return wrap(std::move(r[0]));
     }
   }
   for (PyObject* o : args) {
@@ -493,19 +497,19 @@ PyObject* wrap_results(const OpEntry& op, Results& r) {
   }
   if (r.is_list) {
     PyObject* t = PyTuple_New(r.size());
-    for (int i = 0; i < r.size(); ++i) PyTuple_SET_ITEM(t, i, checked(wrap(r[i])));
+    for (int i = 0; i < r.size(); ++i) PyTuple_SET_ITEM(t, i, checked(wrap(std::move(r[i]))));
     return t;
   }
-  if (r.size() == 1) return wrap(r[0]);
+  if (r.size() == 1) return wrap(std::move(r[0]));
   bool named = true;
   for (auto& q : op.schema.returns) named = named && !q.name.empty();
   if (named) {
     PyObject* t = PyStructSequence_New(reinterpret_cast<PyTypeObject*>(structseq_type(op)));
-    for (int i = 0; i < r.size(); ++i) PyStructSequence_SET_ITEM(t, i, checked(wrap(r[i])));
+    for (int i = 0; i < r.size(); ++i) PyStructSequence_SET_ITEM(t, i, checked(wrap(std::move(r[i]))));
     return t;
   }
   PyObject* t = PyTuple_New(r.size());
-  for (int i = 0; i < r.size(); ++i) PyTuple_SET_ITEM(t, i, checked(wrap(r[i])));
+  for (int i = 0; i < r.size(); ++i) PyTuple_SET_ITEM(t, i, checked(wrap(std::move(r[i]))));
   return t;
 }
 

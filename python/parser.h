@@ -25,7 +25,11 @@ constexpr int kMaxArgs = 40;
 
 struct ParsedCall {
   const OpEntry* op = nullptr;
-  Value v[kMaxArgs];
+  union {
+    Value v[kMaxArgs];            // the first op->schema.args.size() are set
+  };
+  ParsedCall() {}
+  ~ParsedCall() {}
   bool requires_grad = false;
   int64_t work = 0;               // elements of all tensors: whether the GIL is worth giving up
 

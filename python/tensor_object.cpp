@@ -93,7 +93,7 @@ int meta_init(PyObject* cls, PyObject* args, PyObject* kw) {
 
 PyObject* wrap_as(const Tensor& t, PyTypeObject* type) { return new_object(t.ref(), type); }
 
-PyObject* wrap(const Tensor& t) {
+PyObject* wrap(Tensor t) {
   if (!t.defined()) Py_RETURN_NONE;
   TensorImpl* impl = t.impl();
   if (impl->py) {
@@ -105,7 +105,7 @@ PyObject* wrap(const Tensor& t) {
     }
     return Py_NewRef(o);
   }
-  return new_object(t.ref(), TensorType ? TensorType : &TensorBaseType);
+  return new_object(t.take(), TensorType ? TensorType : &TensorBaseType);
 }
 
 const Tensor& tensor_arg(PyObject* o, const char* function, const char* arg) {
