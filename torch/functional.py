@@ -295,7 +295,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     if dim is None:
         r = _operator("_unique2")(input, sorted, return_inverse, return_counts)
     else:
-        r = _operator("unique_dim")(input, dim, sorted, return_inverse, return_counts)
+        r = torch.ops.aten.unique_dim(input, dim, sorted, return_inverse, return_counts)
     return _picked(*r, return_inverse, return_counts)
 
 
@@ -304,7 +304,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     if _C._has_torch_function_each(input):
         return torch._torch_function.dispatch(unique_consecutive, (input,), {"return_inverse": return_inverse,
                                                                              "return_counts": return_counts, "dim": dim})
-    return _picked(*_operator("unique_consecutive")(input, return_inverse, return_counts, dim), return_inverse, return_counts)
+    return _picked(*torch.ops.aten.unique_consecutive(input, return_inverse, return_counts, dim), return_inverse, return_counts)
 
 
 def unravel_index(indices, shape):
