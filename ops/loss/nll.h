@@ -2,18 +2,11 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "ops/loss/reduction.h"
 
 namespace fb::cards {
 
 namespace loss {
-
-constexpr int64_t kNone = 0, kMean = 1, kSum = 2;
-
-inline Tensor reduce(const Tensor& t, int64_t reduction) {
-  return reduction == kMean ? op<"mean">(t) : reduction == kSum ? op<"sum">(t) : t;
-}
-// The gradient of the reduction: g for each of n elements.
-inline Tensor spread(const Tensor& g, int64_t reduction, int64_t n) { return reduction == kMean ? op<"div.Tensor">(g, double(n)) : g; }
 
 template <class T>
 std::array<T, 2> nll_meta(const char* name, const T& x, const T& target, const T& weight, int64_t reduction, bool spatial) {

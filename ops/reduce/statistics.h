@@ -131,35 +131,46 @@ struct linalg_vector_norm : structured<linalg_vector_norm> {
 };
 FB_CARD(linalg_vector_norm)
 
-struct norm_dim_dtype : composite<norm_dim_dtype> {
-  static constexpr auto schema = "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method | form::out;
-  static Tensor body(const Tensor& self, std::optional<Scalar> p, Ints dim, bool keepdim, DType dtype) {
-    return op<"linalg_vector_norm">(self, p ? *p : Scalar(2), dim, keepdim, dtype);
+// norm in its four overloads, by the name of each node: vector norms over some dimensions or all.
+#define FB_NORM(CARD, SCHEMA, GRAD, ...)                                                                             \
+  struct CARD : lowered<CARD> {                                                                                       \
+    static constexpr auto schema = SCHEMA;                                                                            \
+    static constexpr auto grad_name = GRAD;                                                                           \
+    static Scalar order(std::optional<Scalar> p) { return p ? *p : Scalar(2); }                                       \
+    __VA_ARGS__                                                                                                       \
+    using vjp = rules<wrt<0, d_self>>;                                                                                \
+  };                                                                                                                  \
+  FB_CARD(CARD)
+FB_NORM(norm_dim_dtype, "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor", "NormBackward3",
+  static Tensor lowering(const Tensor& self, std::optional<Scalar> p, Ints dim, bool keepdim, DType dtype) {
+    return op<"linalg_vector_norm">(self, order(p), dim, keepdim, dtype);
   }
-};
-FB_CARD(norm_dim_dtype)
-struct norm_dim : composite<norm_dim> {
-  static constexpr auto schema = "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method | form::out;
-  static Tensor body(const Tensor& self, std::optional<Scalar> p, Ints dim, bool keepdim) {
-    return op<"linalg_vector_norm">(self, p ? *p : Scalar(2), dim, keepdim);
+  static Tensor d_self(grad<0> g, in<0> self, result<> norm, arg<1, std::optional<Scalar>> p, arg<2, Ints> dim, arg<3, bool> keepdim) {
+    return vector_norm_gradient(*g, *self, order(*p).to_double(), *norm, *dim, *keepdim);
+  })
+FB_NORM(norm_dim, "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", "NormBackward1",
+  static Tensor lowering(const Tensor& self, std::optional<Scalar> p, Ints dim, bool keepdim) {
+    return op<"linalg_vector_norm">(self, order(p), dim, keepdim);
   }
-};
-FB_CARD(norm_dim)
-struct norm_dtype : composite<norm_dtype> {
-  static constexpr auto schema = "norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor";
-  static Tensor body(const Tensor& self, std::optional<Scalar> p, DType dtype) {
-    return op<"linalg_vector_norm">(self, p ? *p : Scalar(2), std::nullopt, false, dtype);
+  static Tensor d_self(grad<0> g, in<0> self, result<> norm, arg<1, std::optional<Scalar>> p, arg<2, Ints> dim, arg<3, bool> keepdim) {
+    return vector_norm_gradient(*g, *self, order(*p).to_double(), *norm, *dim, *keepdim);
+  })
+FB_NORM(norm_dtype, "norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", "NormBackward2",
+  static constexpr uint32_t forms = form::fn | form::method;
+  static Tensor lowering(const Tensor& self, std::optional<Scalar> p, DType dtype) {
+    return op<"linalg_vector_norm">(self, order(p), std::nullopt, false, dtype);
   }
-};
-FB_CARD(norm_dtype)
-struct norm_scalar : composite<norm_scalar> {
-  static constexpr auto schema = "norm.Scalar(Tensor self, Scalar p=2) -> Tensor";
-  static Tensor body(const Tensor& self, Scalar p) { return op<"linalg_vector_norm">(self, p); }
-  static constexpr auto doc = "norm(input, p=2, dim=None, keepdim=False, dtype=None) -> Tensor\n\nVector norm of order p; see linalg.vector_norm.";
-};
-FB_CARD(norm_scalar)
+  static Tensor d_self(grad<0> g, in<0> self, result<> norm, arg<1, std::optional<Scalar>> p) {
+    return vector_norm_gradient(*g, *self, order(*p).to_double(), *norm, {}, false);
+  })
+FB_NORM(norm_scalar, "norm.Scalar(Tensor self, Scalar p=2) -> Tensor", "NormBackward0",
+  static constexpr uint32_t forms = form::fn | form::method;
+  static Tensor lowering(const Tensor& self, Scalar p) { return op<"linalg_vector_norm">(self, p); }
+  static Tensor d_self(grad<0> g, in<0> self, result<> norm, arg<1, Scalar> p) {
+    return vector_norm_gradient(*g, *self, p->to_double(), *norm, {}, false);
+  }
+  static constexpr auto doc = "norm(input, p=2, dim=None, keepdim=False, dtype=None) -> Tensor\n\nVector norm of order p; see linalg.vector_norm.";)
+#undef FB_NORM
 
 struct logsumexp : structured<logsumexp> {
   static constexpr auto schema = "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor";
