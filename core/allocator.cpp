@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -111,6 +112,8 @@ struct CachingAllocator::Impl {
   PageHeap pages;
   SmallHeap small;
   ThreadCache* caches = nullptr;
+  AllocationHistory history;
+  std::atomic<bool> recording{false};  // history.on(), for those without the lock
   uint64_t out_of_memory = 0;
   int tick_ms;
   pthread_cond_t timer_change;
@@ -186,6 +189,31 @@ std::string human(size_t n) {
   return s;
 }
 
+constexpr size_t origin_always_from = 1 << 20;
+
+// The three places of the program that hold most, of those that are known.
+std::string top_holders(CachingAllocator::Impl& a) {
+  struct Holder {
+    OriginId origin;
+    size_t bytes, blocks;
+  };
+  std::vector<Holder> all;
+  for (Segment* s = a.pages.segments; s; s = s->next)
+    for (Block* b = s->first; b; b = b->right) {
+      if (!b->used || !b->origin) continue;
+      auto at = std::find_if(all.begin(), all.end(), [&](const Holder& h) { return h.origin == b->origin; });
+      if (at == all.end()) at = all.insert(at, {b->origin, 0, 0});
+      at->bytes += b->size;
+      at->blocks++;
+    }
+  std::sort(all.begin(), all.end(), [](const Holder& x, const Holder& y) { return x.bytes > y.bytes; });
+  std::string s;
+  for (size_t i = 0; i < all.size() && i < 3; i++)
+    s += (i ? "; " : " Most is held by: ") + human(all[i].bytes) + " in " + std::to_string(all[i].blocks) +
+         (all[i].blocks == 1 ? " block" : " blocks") + " from " + origin_text(all[i].origin);
+  return s.empty() ? s : s + ".";
+}
+
 [[noreturn]] void raise_out_of_memory(CachingAllocator::Impl& a, size_t nbytes) {
   std::string message;
   {
@@ -197,12 +225,17 @@ std::string human(size_t n) {
               " are in use, " + human(a.pages.idle()) + " are cached in " +
               std::to_string(a.pages.counts.segments) + " segments, the largest free block has " +
               human(a.pages.largest_free()) + ", and the limit is " + human(capacity) + ".";
+    if (a.pages.idle())
+      message += " Of the cached memory " +
+                 std::to_string(100 - 100 * std::min(a.pages.largest_free(), a.pages.idle()) / a.pages.idle()) +
+                 " % lies outside the largest block.";
     if (nbytes > capacity)
       message += " The request alone is above the limit.";
     else if (a.pages.live() + nbytes > capacity)
       message += " Free tensors that are no longer needed, or use smaller ones.";
     else
       message += " The free memory is in pieces, or the system refused to give more.";
+    message += top_holders(a);
   }
   raise(ErrorKind::out_of_memory, std::move(message));
 }
@@ -231,8 +264,13 @@ void* CachingAllocator::allocate(size_t nbytes, bool* is_zero) {
     int got;
     if (FreeNode* node = a.small.fetch(small_class(nbytes), 1, &got)) return node;
   } else if (nbytes <= SIZE_MAX / 2) {
+    OriginId origin = 0;
+    if (allocation_origin && (nbytes >= origin_always_from || a.recording.load(std::memory_order_relaxed)))
+      origin = allocation_origin();
     Lock lock(a.mutex);
     if (Block* b = a.pages.allocate(nbytes)) {
+      b->origin = origin;
+      if (a.history.on()) a.history.add(AllocationEvent::Kind::allocate, b->p, b->size, origin);
       if (is_zero) *is_zero = b->zero;
       return b->p;
     }
@@ -255,8 +293,20 @@ void CachingAllocator::free(void* p, size_t nbytes) noexcept {
     std::fprintf(stderr, "%s allocator: %p was freed but is not a live block\n", a.backend.name(), p);
     std::abort();
   }
+  if (a.history.on()) a.history.add(AllocationEvent::Kind::free, b->p, b->size, b->origin);
   a.pages.free(b);
   start_timer(a);
+}
+
+void CachingAllocator::record_history(size_t events) {
+  Lock lock(impl_->mutex);
+  impl_->history.resize(events);
+  impl_->recording.store(events > 0, std::memory_order_relaxed);
+}
+
+std::vector<AllocationEvent> CachingAllocator::history() const {
+  Lock lock(impl_->mutex);
+  return impl_->history.events();
 }
 
 AllocatorStats CachingAllocator::stats() const {
@@ -283,7 +333,7 @@ std::vector<SegmentInfo> CachingAllocator::snapshot() const {
   for (Segment* s = impl_->pages.segments; s; s = s->next) {
     SegmentInfo info{reinterpret_cast<uintptr_t>(s->base), s->size, {}};
     for (Block* b = s->first; b; b = b->right)
-      info.blocks.push_back({reinterpret_cast<uintptr_t>(b->p), b->size, b->used});
+      info.blocks.push_back({reinterpret_cast<uintptr_t>(b->p), b->size, b->used, b->used ? b->origin : 0});
     all.push_back(std::move(info));
   }
   return all;
@@ -302,13 +352,17 @@ void CachingAllocator::empty_cache() {
   impl_->pages.trim(0);
 }
 
-void CachingAllocator::before_fork() noexcept { pthread_mutex_lock(&impl_->mutex); }
+void CachingAllocator::before_fork() noexcept {
+  pthread_mutex_lock(&impl_->mutex);
+  lock_origins();
+}
 
 void CachingAllocator::after_fork(bool child) noexcept {
   if (child) {  // threads are not copied
     impl_->timer_runs = false;
     impl_->init_condition();
   }
+  unlock_origins();
   pthread_mutex_unlock(&impl_->mutex);
 }
 

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/allocator_history.h"
+
 namespace fb {
 
 // Where memory comes from. Called with the allocator's lock held; must not allocate through it.
@@ -67,6 +69,7 @@ struct SegmentInfo {
     uintptr_t address;
     size_t size;
     bool used;
+    OriginId origin;  // of a used block: always known from 1 MiB on, below that while history is recorded
   };
   uintptr_t address;
   size_t size;
@@ -89,6 +92,9 @@ class CachingAllocator {
   AllocatorStats stats() const;
   std::vector<SegmentInfo> snapshot() const;
   void reset_peak();
+  // Keeps the last `events` allocations and frees above small_limit bytes; 0 stops and forgets.
+  void record_history(size_t events);
+  std::vector<AllocationEvent> history() const;
   // Gives every idle byte back.
   void empty_cache();
 

@@ -14,6 +14,7 @@ struct Block {
   size_t size;
   size_t resident;             // free: at most so many bytes hold physical memory
   bool used, zero, in_lru;
+  OriginId origin;             // used: where in the program it was asked for
   Segment* segment;
   Block *left, *right;         // neighbours by address
   Block *bin_prev, *bin_next;  // free blocks of like size

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "core/allocator_history.h"
 #include "dispatch/call.h"
 #include "dispatch/op.h"
 
@@ -60,9 +61,18 @@ void set_python_error();
     return failed;               \
   }
 
+// The innermost line of Python outside this package that this thread runs; the GIL is held.
+OriginId python_line() noexcept;
+// The same for code that runs without the GIL: noted when it is given up.
+extern __attribute__((tls_model("initial-exec"))) constinit thread_local OriginId line_without_gil;
+
 struct GilRelease {
-  PyThreadState* state;
-  explicit GilRelease(bool on = true) : state(on ? PyEval_SaveThread() : nullptr) {}
+  PyThreadState* state = nullptr;
+  explicit GilRelease(bool on = true) {
+    if (!on) return;
+    line_without_gil = python_line();
+    state = PyEval_SaveThread();
+  }
   ~GilRelease() {
     if (state) PyEval_RestoreThread(state);
   }

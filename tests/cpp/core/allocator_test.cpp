@@ -226,6 +226,69 @@ TEST(Allocator, PeaksAndReset) {
   a.free(q, 10 * MiB);
 }
 
+// A place that the tests choose stands for the line of a program.
+OriginId g_place = 0;
+struct Place {
+  explicit Place(const char* text) {
+    g_place = intern_origin(text);
+    allocation_origin = []() noexcept { return g_place; };
+  }
+  ~Place() { allocation_origin = nullptr; }
+};
+
+TEST(Allocator, OutOfMemoryNamesThoseWhoHoldMost) {
+  FixedCapacityBackend backend(64 * MiB);
+  CachingAllocator a(backend);
+  void *p, *q, *r;
+  {
+    Place here("weights.py:3 in build");
+    p = a.allocate(8 * MiB);
+    q = a.allocate(16 * MiB);
+  }
+  {
+    Place here("train.py:40 in step");
+    r = a.allocate(2 * MiB);
+    try {
+      a.allocate(60 * MiB);
+      FAIL() << "60 MiB were given where 38 MiB are left";
+    } catch (const Error& e) {
+      const std::string text = e.what();
+      EXPECT_EQ(e.kind(), ErrorKind::out_of_memory);
+      EXPECT_NE(text.find("24.00 MiB in 2 blocks from weights.py:3 in build; 2.00 MiB in 1 block from train.py:40 in step."),
+                std::string::npos)
+          << text;
+    }
+  }
+  a.free(p, 8 * MiB);
+  a.free(q, 16 * MiB);
+  a.free(r, 2 * MiB);
+}
+
+TEST(Allocator, HistoryKeepsTheLastEvents) {
+  FixedCapacityBackend backend(64 * MiB);
+  CachingAllocator a(backend);
+  Place here("loop.py:1");
+  void* before = a.allocate(100000);
+  EXPECT_TRUE(a.history().empty());
+  a.record_history(3);
+  void* p = a.allocate(10000);
+  void* q = a.allocate(20000);
+  a.free(p, 10000);
+  a.free(before, 100000);
+  const auto events = a.history();
+  ASSERT_EQ(events.size(), 3u);  // of four, the oldest went
+  EXPECT_EQ(events[0].kind, AllocationEvent::Kind::allocate);
+  EXPECT_EQ(events[0].address, reinterpret_cast<uintptr_t>(q));
+  EXPECT_EQ(events[1].kind, AllocationEvent::Kind::free);
+  EXPECT_EQ(events[1].address, reinterpret_cast<uintptr_t>(p));
+  EXPECT_EQ(origin_text(events[1].origin), "loop.py:1");
+  EXPECT_EQ(events[2].origin, 0u);  // asked for before anything was recorded, and below 1 MiB
+  EXPECT_LE(events[0].nanoseconds, events[2].nanoseconds);
+  a.record_history(0);
+  a.free(q, 20000);
+  EXPECT_TRUE(a.history().empty());
+}
+
 TEST(Allocator, ThreadsFreeEachOthersBlocks) {
   std::vector<std::vector<Held>> boxes(4);
   std::atomic<int> ready{0}, broken{0};
