@@ -260,7 +260,7 @@ GradList AccumulateGrad::apply(GradList&& grads) {
   if (!m.grad.defined()) {
     // A gradient nobody else holds, laid out as the variable, is taken over; anything else is copied.
     const bool own = g->refs.load(std::memory_order_acquire) == 1 && g->storage.use_count() == 1 && !tls.grad_enabled &&
-                     g.strides() == variable.strides() && !(g->flags & (kConj | kNeg)) && g.is_non_overlapping_and_dense();
+                     g.strides() == variable.strides() && !(g->flags & (kConj | kNeg | kDual)) && g.is_non_overlapping_and_dense();
     if (own) m.grad = detach(g);
     else if (tls.grad_enabled) m.grad = op<"clone">(g);
     else {
@@ -375,6 +375,7 @@ void track_view(const Tensor& v, const Tensor& base, ViewInfo::Made made) {
   const AutogradMeta* b = find_meta(base);
   if (b && b->view) {
     m.view->base = b->view->base;
+    m.view->forward_base = b->view->forward_root ? base : b->view->forward_base;
     if (made == ViewInfo::Made::normal && b->view->made != ViewInfo::Made::normal) made = b->view->made;
   } else {
     m.view->base = base;
@@ -385,6 +386,12 @@ void track_view(const Tensor& v, const Tensor& base, ViewInfo::Made made) {
 }
 
 Tensor detach(const Tensor& t) { return t.alias(); }
+
+Tensor same_window(const Tensor& view, const Tensor& base, const Tensor& whole) {
+  Window w;
+  w.set(view, base);
+  return w.on(whole);
+}
 
 Tensor zeros_like_meta(const InputMeta& m) {
   Tensor z = Tensor::empty(m.sizes, m.options);

@@ -43,6 +43,8 @@ struct Node : RefCounted {
   virtual std::string name() const = 0;
   // Drops saved tensors; a later apply raises.
   virtual void release() {}
+  // Result `nr` of the call has this tangent: a copy that was saved of it takes it too.
+  virtual void result_tangent(uint32_t, const Tensor&) {}
   uint32_t add_input(const Tensor& forward_result);
   bool needs(size_t edge) const { return edge < next.size() && next[edge].fn; }
   static void destroy(Node*);
@@ -59,8 +61,18 @@ struct RetainGrad : RefCounted {
 
 struct ViewInfo {
   Tensor base;
+  Tensor forward_base;       // whose tangent this is a window on, where that is not `base`
+  bool forward_root = false; // tangents do not come from a base: a dual, or the primal taken out of one
   enum class Made : uint8_t { normal, no_grad, multi_output, inference, custom_function } made = Made::normal;
   uint32_t version = 0;   // of the storage, when grad_fn was last right
+};
+
+// The tangent of a tensor, in a list of all there are, so that the end of the level can drop them.
+struct ForwardRecord {
+  Tensor tangent;
+  TensorImpl* owner = nullptr;
+  ForwardRecord *prev = nullptr, *next = nullptr;
+  ~ForwardRecord();
 };
 
 struct AutogradMeta : AutogradMetaBase {
@@ -74,6 +86,7 @@ struct AutogradMeta : AutogradMetaBase {
   bool retains_grad = false;
   Ref<RetainGrad> keeper;          // what the node of this tensor fills, where retain_grad() was called
   std::string name;
+  std::unique_ptr<ForwardRecord> forward;
   ~AutogradMeta() override;
   static void* operator new(size_t n) { return cpu_allocate(n); }
   static void operator delete(void* p, size_t n) { cpu_free(p, n); }
@@ -98,6 +111,8 @@ void rebase_history(const Tensor& t, const Ref<Node>& fn);
 void check_inplace(const Tensor& t, const char* op_name);
 // Marks `view` as a differentiable view of base.
 void track_view(const Tensor& view, const Tensor& base, ViewInfo::Made made);
+// The part of `whole`, which is laid out as `base`, that `view` is of base.
+Tensor same_window(const Tensor& view, const Tensor& base, const Tensor& whole);
 // t without history, sharing storage and version.
 Tensor detach(const Tensor& t);
 

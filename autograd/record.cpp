@@ -1,4 +1,5 @@
 // Records a call of a differentiable operator: one generic node class serves every card.
+#include "autograd/forward.h"
 #include "autograd/saved.h"
 #include "dispatch/first_result.h"
 #include "dispatch/call.h"
@@ -38,6 +39,18 @@ struct KeptArgs {
   }
 };
 
+}  // namespace
+
+Tensor number_as_tensor(const Scalar& s) {
+  Tensor t = Tensor::empty({}, {s.dtype(), Device()});
+  if (s.is_complex()) *t.ptr<cdouble>() = s.to_complex();
+  else if (s.is_floating()) *t.ptr<double>() = s.to_double();
+  else if (s.is_boolean()) *t.ptr<bool>() = s.to_bool();
+  else *t.ptr<int64_t>() = s.to_int();
+  t->wrapped_number = true;
+  return t;
+}
+
 InputMeta meta_from(const Tensor& t) {
   InputMeta m;
   if (!t.defined()) return m;
@@ -48,6 +61,8 @@ InputMeta meta_from(const Tensor& t) {
   m.defined = true;
   return m;
 }
+
+namespace {
 
 struct OpNode final : Node {
   const OpEntry* op;
@@ -71,6 +86,12 @@ struct OpNode final : Node {
     for (auto& s : out) s.reset();
     for (auto& l : in_lists)
       for (auto& s : l) s.reset();
+  }
+
+  void result_tangent(uint32_t nr, const Tensor& tangent) override {
+    size_t at = 0;
+    for (uint64_t m = saved_out; m && at < out.size(); m &= m - 1, ++at)
+      if (uint32_t(__builtin_ctzll(m)) == nr) out[at].set_tangent(tangent);
   }
 
   GradList apply(GradList&& g) override {
@@ -141,7 +162,7 @@ struct OpNode final : Node {
     int k = 0;
     for (size_t i = 0; i < op->schema.args.size(); ++i) {
       if (!(c.operands >> i & 1)) continue;
-      if (args.v[int64_t(i)].is_number()) x[k] = wrapped(args.v[int64_t(i)].scalar());
+      if (args.v[int64_t(i)].is_number()) x[k] = number_as_tensor(args.v[int64_t(i)].scalar());
       ++k;
     }
     const Tensor y = saved_out ? out[0].unpack(*this) : Tensor();
@@ -151,16 +172,6 @@ struct OpNode final : Node {
       if (needed >> i & 1) grads[size_t(edges[int64_t(i)].first)] = run_pointwise_grad(*op, k, g, x, y, args.v.data());
       ++k;
     }
-  }
-
-  static Tensor wrapped(const Scalar& s) {
-    Tensor t = Tensor::empty({}, {s.dtype(), Device()});
-    if (s.is_complex()) *t.ptr<cdouble>() = s.to_complex();
-    else if (s.is_floating()) *t.ptr<double>() = s.to_double();
-    else if (s.is_boolean()) *t.ptr<bool>() = s.to_bool();
-    else *t.ptr<int64_t>() = s.to_int();
-    t->wrapped_number = true;
-    return t;
   }
 };
 
@@ -233,6 +244,8 @@ OpNode* make_node(const OpEntry& op, const Value* args, bool inplace) {
             GradMode no(false);
             copy = fb::op<"clone">(t);
           }
+          if (dual_level_open)
+            if (const Tensor tangent = tangent_of(t); tangent.defined()) set_tangent(copy, fb::op<"clone">(tangent));
           if (requires_grad(t)) {
             const Edge e = gradient_edge(t);
             AutogradMeta& m = meta_of(copy);
@@ -295,6 +308,7 @@ void autograd_invoke(const OpEntry& op, const Value* args, Results& out, uint8_t
 
 void autograd_invoke_view(const OpEntry& op, const Value* args, Results& out, uint8_t flags) {
   const Tensor& self = args[0].tensor();
+  if ((flags & (kDual | kTrackedView)) && carries_tangents() && forward_invoke(op, args, out)) return;
   OpNode* node = nullptr;
   if (tls.grad_enabled && (flags & (kRequiresGrad | kTrackedView))) node = make_node(op, args, false);
   Ref<Node> ref(node);
@@ -314,6 +328,7 @@ void autograd_invoke_inplace(const OpEntry& op, const Value* args, Results& out,
   const Tensor self = args[0].tensor();
   FB_CHECK(!(self->inference && !tls.inference), op.schema.name, ": an inference tensor of shape ", self.sizes(),
            " may not be written in place outside InferenceMode; clone() it first");
+  if ((flags & (kDual | kTrackedView)) && carries_tangents() && forward_invoke_inplace(op, args, out)) return;
   bool record = false;
   if (tls.grad_enabled) {
     for (size_t i = 0; i < op.schema.args.size() && !record; ++i) {

@@ -1,5 +1,7 @@
 #include "autograd/saved.h"
 
+#include "autograd/forward.h"
+
 namespace fb {
 
 SavedTensor::SavedTensor(const Tensor& t, bool is_output) : is_output_(is_output) {
@@ -19,6 +21,7 @@ SavedTensor::SavedTensor(const Tensor& t, bool is_output) : is_output_(is_output
     }
   }
   tensor_ = is_output ? detach(t) : t;
+  if (is_output && t->dual) set_tangent(tangent_of(t));
 }
 
 SavedTensor::SavedTensor(SavedTensor&& o) noexcept { *this = std::move(o); }
@@ -42,6 +45,10 @@ void SavedTensor::reset() {
   tensor_ = Tensor();
   grad_fn_ = Ref<Node>();
   if (handle_ && autograd_python.saved_drop) autograd_python.saved_drop(std::exchange(handle_, nullptr));
+}
+
+void SavedTensor::set_tangent(const Tensor& tangent) {
+  if (tensor_.defined() && is_output_) fb::set_tangent(tensor_, tangent);
 }
 
 Tensor SavedTensor::unpack(Node& owner) const {
@@ -70,6 +77,7 @@ Tensor SavedTensor::unpack(Node& owner) const {
            " is needed. clone() it before the write; torch.autograd.set_detect_anomaly(True) shows where it was used");
   if (!is_output_) return tensor_;
   Tensor t = detach(tensor_);
+  if (tensor_->dual) fb::set_tangent(t, tangent_of(tensor_));
   AutogradMeta& m = meta_of(t);
   m.grad_fn = Ref<Node>::share(&owner);
   m.output_nr = output_nr_;

@@ -16,6 +16,8 @@ class SavedTensor {
   // `owner` is the node that holds this; `result` its number where an output was saved.
   Tensor unpack(Node& owner) const;
   void reset();
+  // A saved result's tangent becomes known after it was saved.
+  void set_tangent(const Tensor& tangent);
 
  private:
   Tensor tensor_;

@@ -152,8 +152,8 @@ bool is_expandable_to(Ints from, Ints to);
 // Strides of a dense tensor whose dimensions stand in memory as `order` says: order(a, b) is negative where dimension a
 // belongs inside b, positive where outside, and 0 where it does not matter (logical order is kept). An insertion sort,
 // since such an order need not be transitive: this is PyTorch's rule for results of strided operands.
-template <class Order>
-Dims ordered_strides(Ints sizes, Order order) {
+template <class I, class Order>
+SmallVec<I, 6> ordered_strides_of(Span<I> sizes, Order order) {
   const int64_t n = sizes.n;
   SmallVec<int64_t, 8> perm(n);  // fastest first
   for (int64_t i = 0; i < n; ++i) perm[i] = n - 1 - i;
@@ -168,13 +168,15 @@ Dims ordered_strides(Ints sizes, Order order) {
       }
     }
   }
-  Dims strides(n, 1);
-  int64_t step = 1;
+  SmallVec<I, 6> strides(n, I(1));
+  I step = 1;
   for (int64_t d : perm) {
     strides[d] = step;
-    step *= sizes[d] > 1 ? sizes[d] : 1;
+    if (sizes[d] > 1) step = step * sizes[d];
   }
   return strides;
 }
+template <class Order>
+Dims ordered_strides(Ints sizes, Order order) { return ordered_strides_of<int64_t>(sizes, order); }
 
 }  // namespace fb

@@ -19,7 +19,7 @@ struct AutogradMetaBase {
   virtual ~AutogradMetaBase() = default;
 };
 
-enum TensorFlags : uint8_t { kRequiresGrad = 1, kTrackedView = 2, kConj = 4, kNeg = 8, kWrappedNumber = 16, kInference = 32 };
+enum TensorFlags : uint8_t { kRequiresGrad = 1, kTrackedView = 2, kConj = 4, kNeg = 8, kWrappedNumber = 16, kInference = 32, kDual = 64 };
 
 struct TensorImpl : RefCounted {
   Ref<Storage> storage;
@@ -38,6 +38,7 @@ struct TensorImpl : RefCounted {
       bool conj : 1, neg : 1;   // lazily conjugated or negated values
       bool wrapped_number : 1;  // made from a bare number: yields in type promotion
       bool inference : 1;
+      bool dual : 1;            // has a tangent of its own, kept in autograd meta, while a dual level is open
     };
     uint8_t flags = 0;
   };
@@ -61,6 +62,8 @@ extern void (*tensor_python_release)(void* py);
 
 class Tensor {
  public:
+  using Int = int64_t;   // what a shape rule computes with; a symbolic tensor has another
+  using Sizes = Dims;
   Tensor() = default;
   explicit Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
 

@@ -153,10 +153,12 @@ template <class C, int I> constexpr PointwiseGrad point_grad_info() {
   if constexpr (I < arguments_of<C>.nin())
     if constexpr (has_gradient<C, I>()) {
       g.has = true;
+      g.holomorphic = true;
       uint32_t in = 0;
       bool out = false;
       auto add = [&]<int M>() {
         if constexpr (present<decltype(vjp_of<C, I, float, M>())>) {
+          g.holomorphic = false;
           in |= TagMasks<decltype(vjp_of<C, I, float, M>())>::in;
           out |= TagMasks<decltype(vjp_of<C, I, float, M>())>::out;
         } else {
@@ -182,7 +184,12 @@ template <class C> struct card_base {
   static constexpr const char* doc = "";
   static constexpr uint32_t numbers = 0;
   static constexpr bool lazy_bits = false;
+  // Arguments that the result is linear in, each for itself: its tangent is then the call with a tangent in the
+  // argument's place. 0: the tangent comes from `jvp` (dispatch/vjp.h), or is derived from the vjp.
+  static constexpr uint64_t linear_in = 0;
 };
+// Argument numbers as a mask, for `linear_in`.
+template <class... I> constexpr uint64_t arguments(I... i) { return ((uint64_t(1) << i) | ...); }
 
 // Math written once: `template <class V> static V fn(V x, ..., V attr...)`.
 template <class C> struct pointwise : card_base<C> {
@@ -199,7 +206,8 @@ template <class C> struct composite : card_base<C> {
   static constexpr uint32_t forms = form::fn | form::method;
   static constexpr bool lazy_bits = true;
 };
-// `static Geometry geometry(const Tensor& self, args...)`, or a std::vector<Geometry> for several results.
+// `static Geometry geometry(const Tensor& self, args...)`, or a std::vector<Geometry> for several results; as a template,
+// `template <class T> static GeometryOf<typename T::Int> geometry(const T& self, args...)`, for symbolic sizes as well.
 template <class C> struct view : card_base<C> {
   static constexpr CardKind kind = CardKind::view;
   static constexpr uint32_t forms = form::fn | form::method;
@@ -249,6 +257,11 @@ template <class C> constexpr PointwiseCard make_pointwise() {
 }
 template <class C> inline constexpr PointwiseCard pointwise_card = make_pointwise<C>();
 
+// Address of Card::geometry, or of its instance for T.
+template <class C, class T> constexpr auto geometry_of() {
+  if constexpr (requires { &C::template geometry<T>; }) return &C::template geometry<T>;
+  else return &C::geometry;
+}
 void put_views(Results& out, const Tensor& base, const Geometry& g);
 void put_views(Results& out, const Tensor& base, const std::vector<Geometry>& g);
 
@@ -273,9 +286,11 @@ template <class C> constexpr CardRecord make_record() {
   if constexpr (C::kind == CardKind::lowered) r.body = &box<&C::lowering>;
   if constexpr (C::kind == CardKind::structured) r.meta = &box<&C::template meta<Tensor>>;
   if constexpr (C::kind == CardKind::direct && requires { &C::check; }) r.meta = &box<&C::check>;
-  if constexpr (C::kind == CardKind::view) r.view = &box_view<&C::geometry>;
+  if constexpr (C::kind == CardKind::view) r.view = &box_view<geometry_of<C, Tensor>()>;
   if constexpr (C::kind == CardKind::pointwise) r.pointwise = &pointwise_card<C>;
   if constexpr (requires { typename C::vjp; }) r.vjp = &C::vjp::rule;
+  r.linear = C::linear_in;
+  if constexpr (requires { typename C::jvp; }) r.jvp = &C::jvp::run;
   return r;
 }
 template <class C> inline constexpr CardRecord card_record = make_record<C>();
@@ -287,6 +302,8 @@ template <class C> inline constexpr CardRecord card_record = make_record<C>();
   [[gnu::section("fb_cards"), gnu::used]] static constinit const ::fb::CardSlot FB_CONCAT(fb_card_, C) = {         \
       &::fb::detail::card_record<C>, __COUNTER__};                                                                \
   FB_CARD_LOOPS(C)
+#elif defined FB_EMIT_SYMBOLIC
+#define FB_CARD(C) FB_SYMBOLIC_CARD(C)
 #else
 #define FB_CARD(C)
 #endif

@@ -8,6 +8,7 @@
 namespace fb {
 
 constinit thread_local ThreadState tls;
+bool dual_level_open = false;
 DType default_dtype = DType::f32;
 
 uint8_t argument_flags(const OpEntry& op, const Value* args) {
@@ -204,8 +205,11 @@ void invoke_composite(const OpEntry& op, const Value* args, Results& out) { op.c
 
 void invoke_functional(const OpEntry& op, const Value* args, Results& out) {
   const uint8_t f = argument_flags(op, args);
-  if ((f & (kRequiresGrad | kTrackedView)) && tls.grad_enabled && (op.card->vjp || op.card->pointwise))
-    return autograd_invoke(op, args, out, f);
+  if (f & (kRequiresGrad | kTrackedView | kDual)) {
+    if (carries_tangents() && forward_invoke(op, args, out)) return;
+    if ((f & (kRequiresGrad | kTrackedView)) && tls.grad_enabled && (op.card->vjp || op.card->pointwise))
+      return autograd_invoke(op, args, out, f);
+  }
   run_resolved(op, args, out, f);
 }
 
@@ -215,13 +219,14 @@ void invoke_view(const OpEntry& op, const Value* args, Results& out) {
 
 void invoke_inplace(const OpEntry& op, const Value* args, Results& out) {
   const uint8_t f = argument_flags(op, args);
-  if (f & (kRequiresGrad | kTrackedView | kInference) || tls.inference) return autograd_invoke_inplace(op, args, out, f);
+  if (f & (kRequiresGrad | kTrackedView | kInference | kDual) || tls.inference) return autograd_invoke_inplace(op, args, out, f);
   run_resolved(op, args, out, f);
   args[0].t->bump_version();
 }
 
 void invoke_out(const OpEntry& op, const Value* args, Results& out) {
   const uint8_t f = argument_flags(op, args);
+  if ((f & (kTrackedView | kDual)) && carries_tangents()) forward_refuse_out(op, args);
   if ((f & kRequiresGrad) && tls.grad_enabled)
     raise_runtime(op.schema.name, ": out= was given, but an argument requires grad; results written to out= are not "
                   "recorded for backward (use torch.no_grad() or leave out= away)");

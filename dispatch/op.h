@@ -13,6 +13,7 @@ namespace fb {
 
 struct OpEntry;
 struct VjpRule;
+struct JvpView;
 struct PointwiseCard;
 
 using Invoke = void (*)(const OpEntry& op, const Value* args, Results& out);
@@ -48,6 +49,8 @@ struct CardRecord {
   const char* doc;
   bool lazy_bits;          // takes tensors with conj or neg bits as they are
   bool no_autograd_check;  // results never require grad (indices, comparisons)
+  uint64_t linear;         // arguments that the result is linear in, each for itself
+  void (*jvp)(JvpView&);   // null: derived
 };
 
 // One entry of the section. Compilers may emit the cards of a unit in any order; `order` is that of the text.
@@ -112,6 +115,12 @@ Device common_device(const OpEntry& op, const Value* args);
 void autograd_invoke(const OpEntry& op, const Value* args, Results& out, uint8_t flags);
 void autograd_invoke_view(const OpEntry& op, const Value* args, Results& out, uint8_t flags);
 void autograd_invoke_inplace(const OpEntry& op, const Value* args, Results& out, uint8_t flags);
+// Forward mode's side: runs the call without tangents, then gives its results theirs. False, and nothing is done, where
+// no argument has a tangent.
+bool forward_invoke(const OpEntry& op, const Value* args, Results& out);
+bool forward_invoke_inplace(const OpEntry& op, const Value* args, Results& out);
+// Raises where an argument of an out= call has a tangent.
+void forward_refuse_out(const OpEntry& op, const Value* args);
 
 // Makes the out= tensor `to` ready for a result: its type checked, resized (with a warning where it held elements).
 void prepare_out(const OpEntry& op, const Tensor& to, Ints sizes, DType dtype);

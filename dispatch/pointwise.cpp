@@ -415,6 +415,11 @@ Tensor run_pointwise_grad(const OpEntry& op, int i, const Tensor& g, const Tenso
     for (int k = 0; k < c.nin; ++k) again |= (gi.saves_in >> k & 1) && operands[k].defined() && (operands[k]->flags & (kRequiresGrad | kTrackedView));
     again |= gi.saves_out && result.defined() && (result->flags & (kRequiresGrad | kTrackedView));
   }
+  if (carries_tangents()) {  // tangents pass through cards only
+    again |= (g->flags & (kDual | kTrackedView)) != 0;
+    for (int k = 0; k < c.nin; ++k) again |= (gi.saves_in >> k & 1) && operands[k].defined() && (operands[k]->flags & (kDual | kTrackedView));
+    again |= gi.saves_out && result.defined() && (result->flags & (kDual | kTrackedView));
+  }
   Value v[kMaxOperands + 2];
   int n = 0;
   v[n++] = Value(g);

@@ -30,6 +30,7 @@ struct PointwiseGrad {
   bool has = false;
   uint8_t saves_in = 0;    // operands
   bool saves_out = false;
+  bool holomorphic = false;  // given as a derivative d: backward is g * conj(d), forward t * d
   // The same formula over tensors, differentiable again. g has the result's shape.
   Tensor (*over_tensors)(const Tensor& g, const Tensor* operands, const Tensor& result, const Value* attrs, int mode) = nullptr;
 };

@@ -118,6 +118,28 @@ struct needs {
   bool operator[](int arg) const { return mask >> arg & 1; }
 };
 
+// What a forward rule sees: the call as a vjp would, and tangents in place of gradients.
+struct JvpView : VjpView {
+  const Tensor* tangents = nullptr;                  // by argument; undefined where there is none
+  const std::vector<Tensor>* tangent_lists = nullptr;
+  Tensor* result_tangents = nullptr;                 // by result
+};
+// The tangent of argument I, zeros where it has none.
+template <int I> struct tangent {
+  Tensor t;
+  explicit tangent(JvpView& v) : t(v.tangents[I].defined() ? v.tangents[I] : zeros_like_meta(v.meta[I])) {}
+  operator const Tensor&() const { return t; }
+  const Tensor& operator*() const { return t; }
+};
+// One that stays undefined where there is none, for rules that save work then.
+template <int I> struct maybe_tangent {
+  const Tensor& t;
+  explicit maybe_tangent(JvpView& v) : t(v.tangents[I]) {}
+  operator const Tensor&() const { return t; }
+  const Tensor& operator*() const { return t; }
+  bool defined() const { return t.defined(); }
+};
+
 struct VjpEach {
   uint64_t wrt, saves_in, saves_out, saves_meta;
   void (*run)(VjpView&);
@@ -160,6 +182,18 @@ template <auto F, int... I> struct joint {
 // Results that never require grad although their type could.
 struct no_gradient {
   static constexpr VjpRule rule{nullptr, 0, 0};
+};
+// F gives the tangents of the results from tagged parameters: `using jvp = forward<fn>`, where the derived rule (the vjp
+// differentiated in its gradient) does not do.
+template <auto F> struct forward {
+  template <class R, class... P> static R call(R (*f)(P...), JvpView& v) { return f(plain<P>(v)...); }
+  static void run(JvpView& v) {
+    if constexpr (std::is_same_v<typename FnTraits<decltype(F)>::Return, Tensor>) v.result_tangents[0] = call(F, v);
+    else {
+      auto r = call(F, v);
+      for (size_t i = 0; i < r.size(); ++i) v.result_tangents[i] = std::move(r[i]);
+    }
+  }
 };
 template <class... E> struct rules {
   static constexpr VjpEach list[] = {E::each...};

@@ -1,4 +1,5 @@
 // torch.autograd.Function: a node whose backward is Python.
+#include "autograd/forward.h"
 #include "autograd/saved.h"
 #include "dispatch/thread_state.h"
 #include "python/autograd.h"
@@ -16,7 +17,9 @@ struct PyContext {
   PyObject* needs_input_grad;
   PyObject* dirty;
   PyObject* non_differentiable;
+  PyObject* for_forward;       // tuple given to save_for_forward
   bool materialize;
+  bool in_jvp;
   PyObject* dict;
   PyObject* weakrefs;
 };
@@ -83,6 +86,7 @@ int context_traverse(PyObject* o, visitproc visit, void* arg) {
   Py_VISIT(c->to_save);
   Py_VISIT(c->dirty);
   Py_VISIT(c->non_differentiable);
+  Py_VISIT(c->for_forward);
   Py_VISIT(c->dict);
   return 0;
 }
@@ -92,6 +96,7 @@ int context_clear(PyObject* o) {
   Py_CLEAR(c->needs_input_grad);
   Py_CLEAR(c->dirty);
   Py_CLEAR(c->non_differentiable);
+  Py_CLEAR(c->for_forward);
   Py_CLEAR(c->dict);
   return 0;
 }
@@ -115,6 +120,17 @@ PyObject* c_save(PyObject* o, PyObject* args) {
   Py_XSETREF(as(o)->to_save, args);
   Py_RETURN_NONE;
 }
+PyObject* c_save_forward(PyObject* o, PyObject* args) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
+    PyObject* x = PyTuple_GET_ITEM(args, i);
+    if (x != Py_None && !is_tensor(x))
+      return PyErr_Format(PyExc_TypeError, "save_for_forward takes tensors and None; argument %zd is of type %s", i, Py_TYPE(x)->tp_name);
+  }
+  Py_INCREF(args);
+  Py_XSETREF(as(o)->for_forward, args);
+  Py_RETURN_NONE;
+}
+PyObject* c_for_forward(PyObject* o, void*) { return Py_NewRef(as(o)->for_forward ? as(o)->for_forward : Py_None); }
 PyObject* c_dirty(PyObject* o, PyObject* args) {
   Py_INCREF(args);
   Py_XSETREF(as(o)->dirty, args);
@@ -132,6 +148,7 @@ PyObject* c_materialize(PyObject* o, PyObject* v) {
 PyObject* c_saved(PyObject* o, void*) {
   FB_PY_BEGIN
   PyContext* c = as(o);
+  if (c->in_jvp && c->for_forward) return Py_NewRef(c->for_forward);
   if (!c->node) {
     if (c->to_save) return Py_NewRef(c->to_save);
     return PyTuple_New(0);
@@ -171,6 +188,60 @@ bool contains(PyObject* tuple, PyObject* x) {
   return false;
 }
 
+bool has_tangents(const Tensor& t) { return t.is_floating() || t.is_complex(); }
+
+// Gives the results of a call the tangents that cls.jvp makes from those of the arguments.
+void run_jvp(PyObject* cls, PyContext* ctx, PyObject* args, PyObject* outs, PyObject* shown) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(args), m = PyTuple_GET_SIZE(outs);
+  std::vector<Tensor> given(static_cast<size_t>(n));
+  bool any = false;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* x = PyTuple_GET_ITEM(args, i);
+    if (is_tensor(x)) given[size_t(i)] = tangent_of(unwrap(x));
+    any |= given[size_t(i)].defined();
+  }
+  if (!any) return;
+  ForwardMode off(false);
+  Obj call(PyTuple_New(n + 1));
+  PyTuple_SET_ITEM(call.get(), 0, Py_NewRef(reinterpret_cast<PyObject*>(ctx)));
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* x = PyTuple_GET_ITEM(args, i);
+    Tensor t = given[size_t(i)];
+    if (!t.defined() && ctx->materialize && is_tensor(x) && has_tangents(unwrap(x))) t = zeros_like_meta(meta_from(unwrap(x)));
+    PyTuple_SET_ITEM(call.get(), i + 1, checked(wrap(t)));
+  }
+  Obj fn(checked(PyObject_GetAttrString(cls, "jvp")));
+  ctx->in_jvp = true;
+  Obj r(PyObject_Call(fn.get(), call.get(), nullptr));
+  ctx->in_jvp = false;
+  checked(r.get());
+  Obj t = PyTuple_Check(r.get()) ? Obj::borrow(r.get()) : PyList_Check(r.get()) ? Obj(PyList_AsTuple(r.get())) : Obj(PyTuple_Pack(1, r.get()));
+  const char* name = reinterpret_cast<PyTypeObject*>(cls)->tp_name;
+  FB_CHECK(PyTuple_GET_SIZE(t.get()) == m, "jvp of ", name, " returned ", int64_t(PyTuple_GET_SIZE(t.get())), " tangents, forward ",
+           int64_t(m), " results");
+  for (Py_ssize_t i = 0; i < m; ++i) {
+    PyObject *x = PyTuple_GET_ITEM(outs, i), *d = PyTuple_GET_ITEM(t.get(), i), *to = PyTuple_GET_ITEM(shown, i);
+    if (d == Py_None || !is_tensor(to)) continue;
+    if (!is_tensor(d)) raise_type("jvp of ", name, " returned a ", Py_TYPE(d)->tp_name, " at position ", int64_t(i), "; it must be a Tensor or None");
+    const Tensor& out = unwrap(to);
+    const Tensor& tangent = unwrap(d);
+    FB_CHECK(has_tangents(out), "jvp of ", name, " returned a tangent for result ", int64_t(i), " of type ", out.dtype(), ", which can have none");
+    FB_CHECK(tangent.sizes() == out.sizes(), "jvp of ", name, ": the tangent of result ", int64_t(i), " has shape ", tangent.sizes(),
+             ", the result ", out.sizes());
+    const bool dirty = contains(ctx->dirty, x);
+    for (Py_ssize_t k = 0; k < n; ++k) {
+      PyObject* a = PyTuple_GET_ITEM(args, k);
+      const Tensor& from = given[size_t(k)];
+      if (!is_tensor(a) || !from.defined() || unwrap(a)->storage.get() != unwrap(x)->storage.get()) continue;
+      FB_CHECK(!dirty || tangent->storage.get() == from->storage.get(), "jvp of ", name, ": forward writes argument ", int64_t(k),
+               " in place, so jvp must write its tangent in place and return it");
+      FB_CHECK(dirty || tangent->storage.get() == from->storage.get(), "jvp of ", name, ": result ", int64_t(i), " is a view of argument ",
+               int64_t(k), " (or that itself), so its tangent must be a view of that argument's tangent");
+    }
+    set_tangent(out, tangent);
+  }
+}
+
 // apply(cls, *args): runs forward without recording, then ties the results to the node.
 PyObject* function_apply(PyObject* cls, PyObject* args) {
   FB_PY_BEGIN
@@ -204,6 +275,7 @@ PyObject* function_apply(PyObject* cls, PyObject* args) {
   Obj out;
   {
     GradMode no(false);
+    ForwardMode off(false);
     Obj forward(checked(PyObject_GetAttrString(cls, "forward")));
     Obj split(checked(PyObject_GetAttrString(cls, "_has_setup_context")));
     if (PyObject_IsTrue(split.get()) == 1) {
@@ -265,6 +337,7 @@ PyObject* function_apply(PyObject* cls, PyObject* args) {
     made.emplace_back(x, t);
     PyTuple_SET_ITEM(result.get(), i, shown);
   }
+  if (carries_tangents()) run_jvp(cls, ctx, args, outs.get(), result.get());
   if (node) {
     if (ctx->to_save)
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ctx->to_save); ++i) {
@@ -298,11 +371,13 @@ PyObject* function_apply(PyObject* cls, PyObject* args) {
 PyGetSetDef context_props[] = {{"saved_tensors", c_saved, nullptr, "The tensors given to save_for_backward.", nullptr},
                                {"saved_variables", c_saved, nullptr, nullptr, nullptr},
                                {"needs_input_grad", c_needs, c_set_needs, "For each argument of forward, whether it wants a gradient.", nullptr},
+                               {"saved_for_forward", c_for_forward, nullptr, "The tensors given to save_for_forward, or None.", nullptr},
                                {"to_save", c_to_save, nullptr, nullptr, nullptr},
                                {"next_functions", c_next, nullptr, nullptr, nullptr},
                                {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                                {}};
 PyMethodDef context_methods[] = {{"save_for_backward", c_save, METH_VARARGS, "save_for_backward(*tensors): kept for backward, with version checks."},
+                                 {"save_for_forward", c_save_forward, METH_VARARGS, "save_for_forward(*tensors): kept for jvp, which finds them in saved_tensors."},
                                  {"mark_dirty", c_dirty, METH_VARARGS, "mark_dirty(*tensors): inputs that forward wrote in place."},
                                  {"mark_non_differentiable", c_non_diff, METH_VARARGS, "mark_non_differentiable(*tensors): outputs without a gradient."},
                                  {"set_materialize_grads", c_materialize, METH_O, "set_materialize_grads(value): whether absent gradients come as zeros."},

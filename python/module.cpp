@@ -50,6 +50,7 @@ PyMODINIT_FUNC PyInit__C() {
   init_memory(m);
   init_optim(m);
   init_dlpack(m);
+  init_forward_ad(m);
   return m;
   FB_PY_END(nullptr)
 }

@@ -30,7 +30,7 @@ template <class View, class... A> struct CopyOfView<View, std::tuple<const Tenso
     }
   }
 };
-template <class View> using copy_of = CopyOfView<View, typename FnTraits<decltype(&View::geometry)>::Args>;
+template <class View> using copy_of = CopyOfView<View, typename FnTraits<decltype(detail::geometry_of<View, Tensor>())>::Args>;
 
 #define FB_COPY(name, View, text, grad, returned_forms)                  \
   struct name : lowered<name>, copy_of<View> {                           \

@@ -51,7 +51,7 @@ class _SingleLevelFunction(_C._FunctionBase, FunctionCtx, _HookMixin, metaclass=
 
     @staticmethod
     def jvp(ctx, *grad_inputs):
-        """Forward mode."""
+        """Takes a tangent for each argument of forward (None for what has none), gives one for each result."""
         raise NotImplementedError("a subclass of torch.autograd.Function must define jvp to be differentiated in forward mode")
 
 

@@ -130,15 +130,43 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
             _unwrap(_finish(result, create_graph), out_tuple))
 
 
+def _forward_jacobian(func, inputs):
+    from torch.autograd import forward_ad
+    in_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
+    inputs = tuple(x.detach() if not torch.is_grad_enabled() or not x.requires_grad else x for x in inputs)
+    columns, outputs, out_tuple = [], None, False
+    for i, x in enumerate(inputs):
+        mine = []
+        for flat in range(x.numel()):
+            tangent = x.new_zeros(x.numel())
+            tangent[flat] = 1
+            with forward_ad.dual_level():
+                duals = [forward_ad.make_dual(y, tangent.view(x.shape)) if k == i else y
+                         for k, y in enumerate(inputs)]
+                out_tuple, outputs = _as_tuple(func(*duals), "the result of func", "jacobian")
+                pairs = [forward_ad.unpack_dual(o) for o in outputs]
+            mine.append([t if t is not None else torch.zeros_like(p) for p, t in pairs])
+        columns.append(mine)
+    if outputs is None:  # no input has an element
+        out_tuple, outputs = _as_tuple(func(*inputs), "the result of func", "jacobian")
+    result = tuple(
+        _unwrap(tuple(torch.stack([c[k] for c in mine], -1).reshape(o.shape + x.shape) if mine
+                      else o.new_zeros(o.shape + x.shape)
+                      for mine, x in zip(columns, inputs)), in_tuple)
+        for k, o in enumerate(outputs))
+    return _unwrap(result, out_tuple)
+
+
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False,
              strategy="reverse-mode"):
     """The Jacobian: for an output and an input of shapes S and T a tensor of shape S + T.
 
-    Tuples of outputs or inputs give tuples (outputs first). Raises ValueError for another strategy.
+    Tuples of outputs or inputs give tuples (outputs first). Forward mode makes a column for each element of
+    the inputs in turn, reverse mode a row for each of the outputs. Raises AssertionError for another strategy.
     """
     if strategy not in ("reverse-mode", "forward-mode"):
-        raise ValueError("strategy must be 'reverse-mode' or 'forward-mode', got "
-                         f"{strategy!r}")
+        raise AssertionError("strategy must be 'reverse-mode' or 'forward-mode', got "
+                             f"{strategy!r}")
     if vectorize and strict:
         raise RuntimeError("strict=True and vectorize=True exclude each other")
     if strategy == "forward-mode":
@@ -146,6 +174,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False,
             raise NotImplementedError("strategy='forward-mode' with create_graph=True")
         if strict:
             raise RuntimeError("strict=True needs strategy='reverse-mode'")
+        return _forward_jacobian(func, inputs)
     with torch.enable_grad():
         in_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
         inputs = _prepare(inputs, create_graph, True)
@@ -189,7 +218,7 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False,
     """The second derivatives of a function with one number as result: for inputs of shapes S and T
     a tensor of shape S + T; a tuple of tuples for a tuple of inputs."""
     if outer_jacobian_strategy not in ("reverse-mode", "forward-mode"):
-        raise ValueError("outer_jacobian_strategy must be 'reverse-mode' or 'forward-mode', got "
+        raise AssertionError("outer_jacobian_strategy must be 'reverse-mode' or 'forward-mode', got "
                          f"{outer_jacobian_strategy!r}")
     in_tuple, inputs = _as_tuple(inputs, "inputs", "hessian")
     scalar = _scalar(func, "hessian")
@@ -202,7 +231,13 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False,
                                    "which strict=True does not allow")
         return tuple(result)
 
-    result = jacobian(gradient, inputs, create_graph=create_graph, strict=strict)
+    forward = outer_jacobian_strategy == "forward-mode"
+    if forward and not create_graph:
+        inputs = tuple(x.detach().requires_grad_() for x in inputs)
+    result = jacobian(gradient, inputs, create_graph=create_graph, strict=strict,
+                      strategy=outer_jacobian_strategy)
+    if forward:
+        result = tuple(tuple(x.detach() for x in row) for row in result)
     return result if in_tuple else result[0][0]
 
 
