@@ -226,6 +226,11 @@ GradList run_backward(BackwardRequest r) {
       }
       if (runs) {
         if (n->pre_hooks) autograd_python.run_pre(*n->pre_hooks, grads);
+        struct Evaluated {
+          Node* before = anomaly_enabled ? evaluated_node : nullptr;
+          explicit Evaluated(Node* n) { if (anomaly_enabled) evaluated_node = n; }
+          ~Evaluated() { if (anomaly_enabled) evaluated_node = before; }
+        } evaluated(n);
         try {
           if (n->post_hooks) {
             GradList copy = grads;

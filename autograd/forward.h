@@ -30,7 +30,7 @@ void write_tangent(const Tensor& self, const Tensor& tangent);
 
 // Shape, type, strides of t as a rule sees them.
 InputMeta meta_from(const Tensor& t);
-// A 0-d tensor that stands for a bare number.
-Tensor number_as_tensor(const Scalar& s);
+// A 0-d tensor that stands for a bare number where results are of type `like`: it computes in that, not in the default.
+Tensor number_as_tensor(const Scalar& s, DType like);
 
 }  // namespace fb

@@ -88,7 +88,7 @@ Tensor along_pointwise(const OpEntry& op, const Value* args, const Tangents& t, 
   int k = 0;
   for (uint64_t m = c.operands; m; m &= m - 1, ++k) {
     const Value& a = args[__builtin_ctzll(m)];
-    if (a.is_number()) x[k] = number_as_tensor(a.scalar());
+    if (a.is_number()) x[k] = number_as_tensor(a.scalar(), y.dtype());
     else if (a.tag == Tag::tensor) x[k] = a.tensor();
   }
   Tensor d;

@@ -12,6 +12,7 @@ namespace fb {
 
 AutogradPython autograd_python;
 bool anomaly_enabled = false, anomaly_check_nan = true;
+thread_local Node* evaluated_node = nullptr;
 __attribute__((tls_model("initial-exec"))) constinit thread_local int saved_hooks_active = 0;
 
 Node::Node() : sequence(tls.sequence++) {
@@ -295,7 +296,7 @@ struct CopySlices final : Node {
   GradList apply(GradList&& g) override {
     GradList out(next.size());
     if (!g[0].defined()) return out;
-    FB_CHECK(fn, "the graph of CopySlices was freed by an earlier backward; pass retain_graph=True there to go through it again");
+    FB_CHECK(fn, "the graph of CopySlices (shape ", window.base_sizes, ") was freed by an earlier backward; pass retain_graph=True there to go through it again");
     Tensor whole = Tensor::empty_strided(window.base_sizes, window.base_strides, g[0].options());
     op_list<"copy_">(whole, g[0]);
     const Tensor part = window.on(whole);

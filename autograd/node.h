@@ -143,6 +143,7 @@ struct AutogradPython {
 };
 extern AutogradPython autograd_python;
 extern bool anomaly_enabled, anomaly_check_nan;
+extern thread_local Node* evaluated_node;  // the node that runs backward now, in anomaly mode: nodes made meanwhile come from it
 extern __attribute__((tls_model("initial-exec"))) constinit thread_local int saved_hooks_active;
 
 }  // namespace fb

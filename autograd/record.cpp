@@ -41,13 +41,10 @@ struct KeptArgs {
 
 }  // namespace
 
-Tensor number_as_tensor(const Scalar& s) {
-  Tensor t = Tensor::empty({}, {s.dtype(), Device()});
-  if (s.is_complex()) *t.ptr<cdouble>() = s.to_complex();
-  else if (s.is_floating()) *t.ptr<double>() = s.to_double();
-  else if (s.is_boolean()) *t.ptr<bool>() = s.to_bool();
-  else *t.ptr<int64_t>() = s.to_int();
-  t->wrapped_number = true;
+Tensor number_as_tensor(const Scalar& s, DType like) {
+  const DType d = !is_floating(like) && !is_complex(like) ? s.dtype() : s.is_complex() ? to_complex(like) : like;
+  Tensor t = Tensor::empty({}, {d, Device()});
+  op_list<"fill_">(t, s);
   return t;
 }
 
@@ -162,7 +159,7 @@ struct OpNode final : Node {
     int k = 0;
     for (size_t i = 0; i < op->schema.args.size(); ++i) {
       if (!(c.operands >> i & 1)) continue;
-      if (args.v[int64_t(i)].is_number()) x[k] = number_as_tensor(args.v[int64_t(i)].scalar());
+      if (args.v[int64_t(i)].is_number()) x[k] = number_as_tensor(args.v[int64_t(i)].scalar(), g.dtype());
       ++k;
     }
     const Tensor y = saved_out ? out[0].unpack(*this) : Tensor();
@@ -314,12 +311,8 @@ void autograd_invoke_view(const OpEntry& op, const Value* args, Results& out, ui
   Ref<Node> ref(node);
   op.run(op, args, out);
   if (node) finish(ref, *node, out, op.card->forms & form::first_result_differentiable);
-  if (tls.inference || (flags & kInference)) {
-    if (tls.inference)
-      for (int i = 0; i < out.size(); ++i) out[i]->inference = true;
-    return;
-  }
-  const auto made = !tls.grad_enabled ? ViewInfo::Made::no_grad : out.is_list ? ViewInfo::Made::multi_output : ViewInfo::Made::normal;
+  if (self->inference) return;  // so are its views, and none is tracked
+  const auto made = tls.inference ? ViewInfo::Made::inference : !tls.grad_enabled ? ViewInfo::Made::no_grad : out.is_list ? ViewInfo::Made::multi_output : ViewInfo::Made::normal;
   for (int i = 0; i < out.size(); ++i)
     if (!out[i].is(self) && out[i]->storage.get() == self->storage.get()) track_view(out[i], self, made);
 }
@@ -337,6 +330,8 @@ void autograd_invoke_inplace(const OpEntry& op, const Value* args, Results& out,
         for (const Tensor& t : args[i].tensor_list()) record |= t.defined() && requires_grad(t);
     }
   }
+  if (tls.grad_enabled && !record && self->tracked_view)  // a view without history of what has one
+    if (const AutogradMeta* m = find_meta(self)) record = m->view && requires_grad(m->view->base);
   if (record && differentiable(self)) check_inplace(self, op.schema.name.c_str());
   OpNode* node = record && differentiable(self) ? make_node(op, args, true) : nullptr;
   Ref<Node> ref(node);

@@ -6,6 +6,7 @@ namespace fb {
 
 SavedTensor::SavedTensor(const Tensor& t, bool is_output) : is_output_(is_output) {
   if (!t.defined()) return;
+  FB_CHECK(!t->inference, "an inference tensor of shape ", t.sizes(), " would have to be kept for backward; clone() it outside InferenceMode first");
   version_ = t->version();
   if (is_output) output_nr_ = find_meta(t)->output_nr;
   if (saved_hooks_active && autograd_python.saved_pack) {

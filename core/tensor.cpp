@@ -5,6 +5,7 @@
 #include <new>
 
 #include "core/allocator.h"
+#include "core/fresh_tensors.h"
 
 namespace fb {
 
@@ -24,7 +25,13 @@ bool strides_contiguous(Ints sizes, Ints strides) {
 
 }  // namespace
 
-TensorImpl* TensorImpl::make() { return new (cpu_allocate(sizeof(TensorImpl))) TensorImpl; }
+__attribute__((tls_model("initial-exec"))) constinit thread_local uint8_t fresh_tensor_flags = 0;
+
+TensorImpl* TensorImpl::make() {
+  TensorImpl* t = new (cpu_allocate(sizeof(TensorImpl))) TensorImpl;
+  t->flags = fresh_tensor_flags;
+  return t;
+}
 
 void TensorImpl::destroy(TensorImpl* t) {
   if (t->py_owned && tensor_python_release) {

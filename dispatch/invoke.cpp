@@ -227,11 +227,16 @@ void invoke_inplace(const OpEntry& op, const Value* args, Results& out) {
 void invoke_out(const OpEntry& op, const Value* args, Results& out) {
   const uint8_t f = argument_flags(op, args);
   if ((f & (kTrackedView | kDual)) && carries_tangents()) forward_refuse_out(op, args);
+  if ((f & kInference) && !tls.inference)
+    for (size_t i = op.functional->schema.args.size(); i < op.schema.args.size(); ++i)
+      FB_CHECK(!args[i].t->inference, op.schema.name, ": out of shape ", args[i].t->sizes,
+               " is an inference tensor, which may not be written outside InferenceMode; clone() it first");
   if ((f & kRequiresGrad) && tls.grad_enabled)
     raise_runtime(op.schema.name, ": out= was given, but an argument requires grad; results written to out= are not "
                   "recorded for backward (use torch.no_grad() or leave out= away)");
   run_resolved(op, args, out, f & ~(kConj | kNeg));
-  for (int i = 0; i < out.size(); ++i) out[i]->bump_version();
+  for (int i = 0; i < out.size(); ++i)
+    if (!out[i]->inference) out[i]->bump_version();
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "autograd/engine.h"
+#include "core/fresh_tensors.h"
 #include "dispatch/thread_state.h"
 
 namespace fb::py {
@@ -165,17 +166,23 @@ void* anomaly_record() {
   Obj mod(PyImport_ImportModule("traceback"));
   Obj s(mod ? PyObject_CallMethod(mod.get(), "format_stack", nullptr) : nullptr);
   PyErr_Clear();
-  return s.release();
+  if (!s) return nullptr;
+  // (stack, name of the node whose backward made this one or None, what that one recorded or None)
+  const Node* from = evaluated_node;
+  Obj name(from ? PyUnicode_FromString(from->name().c_str()) : Py_NewRef(Py_None));
+  return PyTuple_Pack(3, s.get(), name.get(), from && from->anomaly ? static_cast<PyObject*>(from->anomaly) : Py_None);
 }
 void anomaly_report(const Node& n) {
   GilHold gil;
   PyObject *et, *ev, *tb;
   PyErr_Fetch(&et, &ev, &tb);
   std::string s = "the gradient of " + n.name() + " failed; the forward call that made this node was:\n";
-  if (n.anomaly) {
+  for (PyObject* made = static_cast<PyObject*>(n.anomaly); made && made != Py_None; made = PyTuple_GET_ITEM(made, 2)) {
     Obj empty(PyUnicode_FromString(""));
-    Obj j(PyUnicode_Join(empty.get(), static_cast<PyObject*>(n.anomaly)));
+    Obj j(PyUnicode_Join(empty.get(), PyTuple_GET_ITEM(made, 0)));
     if (j) s += PyUnicode_AsUTF8(j.get());
+    PyObject* from = PyTuple_GET_ITEM(made, 1);
+    if (from != Py_None) s += text("that was within the backward of ", PyUnicode_AsUTF8(from), ", whose forward call was:\n");
   }
   PyErr_Clear();
   if (PyErr_WarnEx(PyExc_UserWarning, s.c_str(), 1) < 0) PyErr_Clear();
@@ -394,6 +401,7 @@ PyObject* py_set_grad_enabled(PyObject*, PyObject* v) {
 PyObject* py_is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(tls.grad_enabled); }
 PyObject* py_set_inference(PyObject*, PyObject* v) {
   tls.inference = PyObject_IsTrue(v) == 1;
+  fresh_tensor_flags = tls.inference ? kInference : 0;
   Py_RETURN_NONE;
 }
 PyObject* py_is_inference(PyObject*, PyObject*) { return PyBool_FromLong(tls.inference); }

@@ -153,7 +153,8 @@ PyObject* c_saved(PyObject* o, void*) {
     if (c->to_save) return Py_NewRef(c->to_save);
     return PyTuple_New(0);
   }
-  FB_CHECK(!c->node->freed, "the saved tensors of ", c->node->label, " were freed by an earlier backward; pass retain_graph=True there to go through the graph again");
+  FB_CHECK(!c->node->freed, "the saved tensors of ", c->node->label, " (result shape ",
+           c->node->inputs.empty() ? Ints() : c->node->inputs[0].sizes.span(), ") were freed by an earlier backward; pass retain_graph=True there to go through the graph again");
   Obj t(PyTuple_New(Py_ssize_t(c->node->saved.size())));
   for (size_t i = 0; i < c->node->saved.size(); ++i) PyTuple_SET_ITEM(t.get(), Py_ssize_t(i), checked(wrap(c->node->saved[i].unpack(*c->node))));
   return t.release();

@@ -82,6 +82,24 @@ struct convolution : structured<convolution> {
                                           *output_padding, *groups, Span<bool>(mask, 3));
   }
   using vjp = rules<joint<d, 0, 1, 2>>;
+  // Linear in the input and in the weight; the bias is added.
+  static Tensor moved(maybe_tangent<0> dx, maybe_tangent<1> dw, maybe_tangent<2> db, in<0> x, in<1> w, result<> y, arg<3, Ints> stride,
+                      arg<4, Ints> padding, arg<5, Ints> dilation, arg<6, bool> transposed, arg<7, Ints> output_padding, arg<8, int64_t> groups) {
+    auto apply = [&](const Tensor& a, const Tensor& b, const Tensor& bias) {
+      return op<"convolution">(a, b, bias, *stride, *padding, *dilation, *transposed, *output_padding, *groups);
+    };
+    Tensor t;
+    if (dx.defined()) t = apply(*dx, *w, *db);
+    if (dw.defined()) {
+      const Tensor by_weight = apply(*x, *dw, t.defined() ? Tensor() : *db);
+      t = t.defined() ? op<"add">(t, by_weight) : by_weight;
+    }
+    if (t.defined()) return t;
+    Dims column(y->ndim(), 1);
+    column[1] = db.t.numel();
+    return op<"clone">(op<"expand">(op<"reshape">(*db, column), y->sizes()));
+  }
+  using jvp = forward<moved>;
   static constexpr auto doc = R"(convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups) -> Tensor
 
 The cross-correlation of input (N, C, spatial...) with weight (out, C / groups, kernel...), or its transpose.)";

@@ -18,6 +18,7 @@ inline bool is_legacy_empty(Ints sizes) { return sizes.n == 1 && sizes[0] == 0; 
 
 struct cat : structured<cat> {
   static constexpr auto schema = "cat(Tensor[] tensors, int dim=0) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0);
   static constexpr auto aliases = "concat concatenate";
   static constexpr uint32_t forms = form::fn | form::out;
   template <class T> static T meta(TensorSpan tensors, int64_t dim) {

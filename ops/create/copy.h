@@ -45,6 +45,7 @@ template <class T> T empty_as(const T& like, Options o, MemoryFormat f) {
 
 struct clone : structured<clone> {
   static constexpr auto schema = "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0);
   static constexpr bool lazy_bits = true;
   template <class T> static T meta(const T& self, std::optional<MemoryFormat> f) {
     return empty_as(self, self.options(), f.value_or(MemoryFormat::preserve));
@@ -73,6 +74,7 @@ FB_CARD(contiguous)
 
 struct to_copy : structured<to_copy> {
   static constexpr auto schema = "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0);
   static constexpr uint32_t forms = form::hidden;
   static constexpr bool lazy_bits = true;
   template <class T>

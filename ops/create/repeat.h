@@ -8,6 +8,7 @@ namespace fb::cards {
 
 struct repeat : lowered<repeat> {
   static constexpr auto schema = "repeat(Tensor self, int[] repeats) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0);
   static constexpr uint32_t forms = form::method | form::out;
   static Tensor lowering(const Tensor& self, Ints repeats) {
     FB_CHECK(repeats.n >= self.ndim(), "repeat: repeats ", repeats, " must have at least ", self.ndim(), " entries for shape ", self.sizes());
@@ -59,6 +60,7 @@ FB_CARD(tile)
 
 struct roll : lowered<roll> {
   static constexpr auto schema = "roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0);
   static Tensor lowering(const Tensor& self, Ints shifts, Ints dims) {
     FB_CHECK(shifts.n > 0, "roll: shifts must not be empty");
     if (dims.n == 0 && shifts.n == 1) {
@@ -108,6 +110,7 @@ FB_CARD(roll)
 
 struct flip : structured<flip> {
   static constexpr auto schema = "flip(Tensor self, int[] dims) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, Ints dims) {
     dim_set("flip", dims, self.ndim());
     return empty_as(self, self.options(), MemoryFormat::preserve);
@@ -235,6 +238,7 @@ FB_CARD(fill_diagonal_)
 
 struct tril : structured<tril> {
   static constexpr auto schema = "tril(Tensor self, int diagonal=0) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0);
   static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
   template <class T> static T meta(const T& self, int64_t) {
     FB_CHECK(self.ndim() >= 2, "tril: takes at least 2 dimensions, the shape is ", self.sizes());
@@ -250,6 +254,7 @@ FB_CARD(tril)
 
 struct triu : structured<triu> {
   static constexpr auto schema = "triu(Tensor self, int diagonal=0) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0);
   static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
   template <class T> static T meta(const T& self, int64_t) {
     FB_CHECK(self.ndim() >= 2, "triu: takes at least 2 dimensions, the shape is ", self.sizes());

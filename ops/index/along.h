@@ -18,6 +18,7 @@ inline Dims with_size(Ints sizes, int64_t dim, int64_t n) {
 
 struct index_select : structured<index_select> {
   static constexpr auto schema = "index_select(Tensor self, int dim, Tensor index) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, int64_t dim, const T& index) {
     check_index_vector("index_select", index);
     FB_CHECK_INDEX(self.ndim() > 0 || index.numel() == 1, "index_select: index of a tensor without dimensions must have one element, it has ", index.numel());

@@ -31,6 +31,7 @@ inline Tensor covered(const Tensor& src, Ints sizes) { return src.ndim() == size
 
 struct gather : structured<gather> {
   static constexpr auto schema = "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, int64_t dim, const T& index, bool) {
     check_gather("gather", self, dim, index);
     return T::empty(index.sizes(), self.options());

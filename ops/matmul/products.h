@@ -47,6 +47,7 @@ template <class T> void check_added(const char* op, const T& self, Ints result, 
 
 struct mm : structured<mm> {
   static constexpr auto schema = "mm(Tensor self, Tensor mat2) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0, 1);
   template <class T> static T meta(const T& self, const T& mat2) {
     products::check_mm("mm", self, mat2);
     return T::empty({self.size(0), mat2.size(1)}, self.options());
@@ -62,6 +63,7 @@ FB_CARD(mm)
 
 struct bmm : structured<bmm> {
   static constexpr auto schema = "bmm(Tensor self, Tensor mat2) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0, 1);
   template <class T> static T meta(const T& self, const T& mat2) {
     products::check_bmm("bmm", self, mat2);
     return T::empty({self.size(0), self.size(1), mat2.size(2)}, self.options());
@@ -129,6 +131,7 @@ FB_CARD(addbmm)
 
 struct mv : structured<mv> {
   static constexpr auto schema = "mv(Tensor self, Tensor vec) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0, 1);
   template <class T> static T meta(const T& self, const T& vec) {
     FB_CHECK(self.ndim() == 2 && vec.ndim() == 1, "mv: expected a matrix and a vector, got shapes ", self.sizes(), " and ", vec.sizes());
     FB_CHECK(self.size(1) == vec.size(0), "mv: a matrix of shape ", self.sizes(), " and a vector of length ", vec.size(0), " cannot be multiplied");
@@ -172,6 +175,7 @@ template <class T> T meta_dot(const char* op, const T& a, const T& b) {
 
 struct dot : structured<dot> {
   static constexpr auto schema = "dot(Tensor self, Tensor tensor) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0, 1);
   template <class T> static T meta(const T& self, const T& tensor) { return products::meta_dot("dot", self, tensor); }
   static Tensor d_self(grad<0> g, in<1> t) { return op<"mul">(*g, products::conj(t)); }
   static Tensor d_tensor(grad<0> g, in<0> s) { return op<"mul">(*g, products::conj(s)); }
@@ -181,6 +185,7 @@ FB_CARD(dot)
 
 struct vdot : structured<vdot> {
   static constexpr auto schema = "vdot(Tensor self, Tensor other) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0, 1);
   template <class T> static T meta(const T& self, const T& other) { return products::meta_dot("vdot", self, other); }
   static Tensor d_self(grad<0> g, in<1> other) { return op<"mul">(products::conj(*g), *other); }
   static Tensor d_other(grad<0> g, in<0> self) { return op<"mul">(*g, *self); }

@@ -7,6 +7,7 @@ namespace fb::cards {
 
 struct sum : structured<sum> {
   static constexpr auto schema = "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, DType dtype) { return reduced(self, {}, false, sum_type(self.dtype(), dtype)); }
   static Tensor d_self(grad<0> g, shape_of<0> self) { return op<"expand">(*g, self.sizes()); }
   using vjp = rules<wrt<0, d_self>>;
@@ -19,6 +20,7 @@ is fixed: the same bits for any strides and any number of threads.)";
 FB_CARD(sum)
 struct sum_dim : structured<sum_dim> {
   static constexpr auto schema = "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, Ints dim, bool keepdim, DType dtype) {
     return reduced(self, dim, keepdim, sum_type(self.dtype(), dtype));
   }
@@ -47,6 +49,7 @@ FB_CARD(nansum)
 
 struct mean : structured<mean> {
   static constexpr auto schema = "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, DType dtype) { return reduced(self, {}, false, mean_type(self.dtype(), dtype, "mean")); }
   static Tensor d_self(grad<0> g, shape_of<0> self) {
     return op<"div">(op<"expand">(*g, self.sizes()), Scalar(numel_of(self.sizes())));
@@ -59,6 +62,7 @@ Arithmetic mean of all elements, or over dim. Takes floating and complex types; 
 FB_CARD(mean)
 struct mean_dim : structured<mean_dim> {
   static constexpr auto schema = "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, Ints dim, bool keepdim, DType dtype) {
     return reduced(self, dim, keepdim, mean_type(self.dtype(), dtype, "mean"));
   }
@@ -132,6 +136,7 @@ FB_CARD(count_nonzero_dim)
 
 struct trace : structured<trace> {
   static constexpr auto schema = "trace(Tensor self) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self) {
     FB_CHECK(self.ndim() == 2, "trace takes a matrix, the input has shape ", self.sizes());
     return T::empty({}, {sum_type(self.dtype(), DType::none), self.device()});

@@ -14,6 +14,7 @@ namespace fb::cards {
 
 struct cumsum : structured<cumsum> {
   static constexpr auto schema = "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor";
+  static constexpr uint64_t linear_in = arguments(0);
   static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
   template <class T> static T meta(const T& self, int64_t dim, DType dtype) {
     wrap_dim(dim, self.ndim());

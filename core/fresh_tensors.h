@@ -1,0 +1,7 @@
+// What tensors are born with on this thread: inference mode marks them.
+#pragma once
+#include <cstdint>
+
+namespace fb {
+extern __attribute__((tls_model("initial-exec"))) constinit thread_local uint8_t fresh_tensor_flags;
+}
