@@ -439,7 +439,7 @@ def check_operator(op, values, where, quotients=True):
     try:
         grads = torch.autograd.grad([out[i] for i in live], leaves, w, allow_unused=True)
     except (RuntimeError, NotImplementedError) as error:  # there is no derivative, and forward mode must say so as well
-        if "no derivative" not in str(error):
+        if not isinstance(error, NotImplementedError) and "no derivative" not in str(error):
             raise
         with fw.dual_level(), pytest.raises(type(error)):
             run_with(op, values, where, [dual(x, torch.ones_like(x)) for x in inputs])
@@ -492,7 +492,6 @@ def calls():
         "nll_loss_forward": ([R(3, 4), torch.tensor([0, 3, 1]), None, 1, -100], [0]),
         "nll_loss2d_forward": ([R(2, 4, 3, 3), torch.randint(4, (2, 3, 3)), None, 1, -100], [0]),
         "max_pool2d_with_indices": ([R(2, 3, 6, 6), [2, 3], [2, 2], [0, 1], [1, 1], True], [0]),
-        "_avg_pool2d": ([R(2, 3, 6, 6), [2, 3], [2, 2], [0, 1], True, False, None], [0]),
         "embedding": ([R(5, 3), torch.tensor([[0, 4], [2, 2]]), -1], [0]),
         "native_layer_norm": ([R(2, 3, 4), [3, 4], R(3, 4), R(3, 4), 1e-5], [0, 2, 3]),
     }
