@@ -1,5 +1,6 @@
 """Functions of torch whose Python signature is wider than one operator's."""
 import collections
+import math
 
 import torch
 from torch import _C
@@ -308,19 +309,25 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 
 
 def unravel_index(indices, shape):
-    """Flat indices of a tensor of this shape as a tuple of coordinate tensors."""
-    if isinstance(shape, int):
-        shape = (shape,)
-    if not isinstance(indices, torch.Tensor) or indices.is_floating_point() or indices.is_complex() or indices.dtype is torch.bool:
-        raise ValueError(f"unravel_index() takes integer indices, got {getattr(indices, 'dtype', type(indices).__name__)}")
-    shape = tuple(shape.tolist() if isinstance(shape, torch.Tensor) else shape)
+    """Flat indices of a tensor of this shape as a tuple of coordinate tensors, int64, one for each dimension.
+
+    TypeError for indices that are not integers and for a shape that is not ints; ValueError for negative sizes, and for
+    sizes of 0 where there are indices.
+    """
+    if not isinstance(indices, torch.Tensor):
+        raise TypeError(f"unravel_index: indices must be a Tensor, but got {type(indices).__name__}")
+    if indices.is_floating_point() or indices.is_complex() or indices.dtype is torch.bool:
+        raise TypeError(f"unravel_index: indices must be integers, but they are {indices.dtype}")
+    if not isinstance(shape, (int, tuple, list)):
+        raise TypeError(f"unravel_index: shape must be an int or a sequence of ints, but got {type(shape).__name__}")
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
     for s in shape:
         if not isinstance(s, int):
-            raise TypeError(f"unravel_index() takes a shape of ints, got {type(s).__name__}")
+            raise TypeError(f"unravel_index: shape must be ints, but it holds {type(s).__name__}")
         if s < 0:
-            raise ValueError(f"unravel_index() takes sizes >= 0, got {shape}")
-    out, step = [], 1
-    for s in reversed(shape):
-        out.append(torch.div(indices, step, rounding_mode="floor") % s)
-        step *= s
-    return tuple(reversed(out))
+            raise ValueError(f"unravel_index: sizes must not be negative, but shape is {shape}")
+    if 0 in shape and indices.numel():
+        raise ValueError(f"unravel_index: {indices.numel()} indices cannot lie within shape {shape}, which has no elements")
+    steps = [math.prod(shape[i + 1:]) for i in range(len(shape))]
+    places = torch.div(indices.unsqueeze(-1), torch.tensor(steps, dtype=torch.int64, device=indices.device), rounding_mode="floor")
+    return torch.remainder(places, torch.tensor(shape, dtype=torch.int64, device=indices.device)).unbind(-1)

@@ -25,8 +25,39 @@ template <class T> bool before(const Item<T>& a, const Item<T>& b) {
   return a.v != b.v ? a.v < b.v : a.at < b.at;
 }
 
+template <class T> bool less(const Item<T>& a, const Item<T>& b) { return is_nan(a.v) || is_nan(b.v) ? !is_nan(a.v) && is_nan(b.v) : a.v < b.v; }
+
 template <class T> Item<T> kth(Item<T>* x, int64_t n, int64_t k) {
   std::nth_element(x, x + k, x + n, &before<T>);
+  return x[k];
+}
+// Hoare's selection with the median of the first, middle and last as pivot, which decides whose place of several equal
+// elements is told; one that splits badly too often is finished by kth.
+template <class T> Item<T> select(Item<T>* x, int64_t n, int64_t k) {
+  int64_t l = 0, r = n - 1;
+  for (int64_t work = 0; r > l; work += r - l) {
+    if (work > 64 * n) return kth(x + l, r - l + 1, k - l);
+    if (r == l + 1) {
+      if (less(x[r], x[l])) std::swap(x[l], x[r]);
+      break;
+    }
+    std::swap(x[l + (r - l) / 2], x[l + 1]);
+    if (less(x[r], x[l + 1])) std::swap(x[l + 1], x[r]);
+    if (less(x[r], x[l])) std::swap(x[l], x[r]);
+    if (less(x[l], x[l + 1])) std::swap(x[l + 1], x[l]);
+    const Item<T> pivot = x[l];
+    int64_t i = l + 1, j = r;
+    for (;;) {
+      do ++i; while (less(x[i], pivot));
+      do --j; while (less(pivot, x[j]));
+      if (j < i) break;
+      std::swap(x[i], x[j]);
+    }
+    std::swap(x[l], x[j]);
+    const int64_t split = j;
+    if (split <= k) l = i;
+    if (split >= k) r = split - 1;
+  }
   return x[k];
 }
 template <class T> Item<T> median(Item<T>* x, int64_t n, bool skip_nan) {
@@ -39,9 +70,9 @@ template <class T> Item<T> median(Item<T>* x, int64_t n, bool skip_nan) {
   if (nans && (!skip_nan || nans == n)) return {x[first].v, first};
   return kth(x, n, (n - nans - 1) / 2);
 }
-// The most frequent value, the least of several, at its last place.
+// The most frequent value, the least of several, at the place that sorting by value alone puts last.
 template <class T> Item<T> mode(Item<T>* x, int64_t n) {
-  std::sort(x, x + n, &before<T>);
+  std::sort(x, x + n, &less<T>);
   Item<T> best = x[0];
   int64_t most = 0;
   for (int64_t i = 0; i < n;) {
@@ -122,7 +153,7 @@ void mode_cpu(Tensor& v, Tensor& i, const Tensor& self, int64_t dim, bool) {
   each_line(v, &i, self, line_dim(self, dim), [](auto* x, int64_t n) { return mode(x, n); });
 }
 void kthvalue_cpu(Tensor& v, Tensor& i, const Tensor& self, int64_t k, int64_t dim, bool) {
-  each_line(v, &i, self, line_dim(self, dim), [k](auto* x, int64_t n) { return kth(x, n, k - 1); });
+  each_line(v, &i, self, line_dim(self, dim), [k](auto* x, int64_t n) { return select(x, n, k - 1); });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "core/threads.h"
+#include "cpu/kernels/scan_sums.h"
 #include "cpu/loops/convert.h"
 #include "cpu/loops/row_loops.h"
 #include "dispatch/box.h"
@@ -90,6 +91,13 @@ template <class A, class F> void fold_lines(const Tensor& out, const Tensor& in,
 }
 void by_accumulator(const Tensor& out, const Tensor& in, int64_t dim, bool product) {
   if (out.numel() == 0) return;
+  if (in.dtype() == out.dtype()) {
+    auto run = [&]<class T>() {
+      const Lines l = lines_of(in, dim);
+      running_sums(out.ptr<T>(), contiguous_operand(in).ptr<T>(), l.outer, l.n, l.inner, product);
+    };
+    if (visit_types<float, double>(out.dtype(), run)) return;
+  }
   // Elements are converted to the result's type first.
   if (is_complex(out.dtype()))
     fold_lines<cdouble>(out, in, dim, product ? cdouble(1) : cdouble(0), [product](cdouble a, cdouble x) { return product ? a * x : a + x; });

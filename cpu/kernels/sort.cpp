@@ -23,8 +23,24 @@ template <class T, bool descending> bool before(const Entry<T>& a, const Entry<T
   return a.i < b.i;
 }
 
+// By value alone: which of several equal elements topk takes is up to the selection.
+template <class T, bool descending> bool ahead(const Entry<T>& a, const Entry<T>& b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const bool na = a.v != a.v, nb = b.v != b.v;
+    if (na || nb) return na != nb && (descending ? na : nb);
+  }
+  return descending ? a.v > b.v : a.v < b.v;
+}
+enum class Pick { all, first, first_sorted };
+template <class T, bool descending> void arrange(Entry<T>* e, int64_t n, int64_t k, Pick pick) {
+  if (pick == Pick::all) return std::sort(e, e + n, before<T, descending>);
+  if (k * 64 <= n) return std::partial_sort(e, e + k, e + n, ahead<T, descending>);
+  std::nth_element(e, e + k - 1, e + n, ahead<T, descending>);
+  if (pick == Pick::first_sorted) std::sort(e, e + k - 1, ahead<T, descending>);
+}
+
 // The first k of each row of self along dim in this order. S is the stored type, T the one compared.
-template <class S, class T, bool descending> void rows(const Tensor& values, const Tensor& places, const Tensor& self, int64_t dim, int64_t k) {
+template <class S, class T, bool descending> void rows(const Tensor& values, const Tensor& places, const Tensor& self, int64_t dim, int64_t k, Pick pick) {
   const int64_t nd = self.ndim(), n = nd ? self.sizes()[dim] : 1;
   auto step = [&](const Tensor& t) { return nd ? t.strides()[dim] : 0; };
   int64_t count = 1;
@@ -48,8 +64,7 @@ template <class S, class T, bool descending> void rows(const Tensor& values, con
         o /= self.sizes()[d];
       }
       for (int64_t j = 0; j < n; ++j) e[size_t(j)] = {T(from[a + j * si]), j};
-      if (k < n) std::partial_sort(e.get(), e.get() + k, e.get() + n, before<T, descending>);
-      else std::sort(e.get(), e.get() + n, before<T, descending>);
+      arrange<T, descending>(e.get(), n, k, pick);
       for (int64_t j = 0; j < k; ++j) {
         const int64_t i = e[size_t(j)].i;
         to[b + j * sv] = from[a + i * si];
@@ -59,12 +74,12 @@ template <class S, class T, bool descending> void rows(const Tensor& values, con
   });
 }
 
-void order(const char* name, const Tensor& values, const Tensor& places, const Tensor& self, int64_t dim, int64_t k, bool descending) {
+void order(const char* name, const Tensor& values, const Tensor& places, const Tensor& self, int64_t dim, int64_t k, bool descending, Pick pick) {
   const int64_t d = wrap_dim(dim, self.ndim());
   if (values.numel() == 0) return;
   auto run = [&]<class S, class T>() {
-    if (descending) rows<S, T, true>(values, places, self, d, k);
-    else rows<S, T, false>(values, places, self, d, k);
+    if (descending) rows<S, T, true>(values, places, self, d, k, pick);
+    else rows<S, T, false>(values, places, self, d, k, pick);
   };
   switch (self.dtype()) {
     case DType::f32: return run.template operator()<float, float>();
@@ -82,10 +97,10 @@ void order(const char* name, const Tensor& values, const Tensor& places, const T
 }
 
 void sort_cpu(Tensor& values, Tensor& indices, const Tensor& self, std::optional<bool>, int64_t dim, bool descending) {
-  order("sort", values, indices, self, dim, self.ndim() ? self.size(dim) : 1, descending);
+  order("sort", values, indices, self, dim, self.ndim() ? self.size(dim) : 1, descending, Pick::all);
 }
-void topk_cpu(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_t dim, bool largest, bool) {
-  order("topk", values, indices, self, dim, k, largest);
+void topk_cpu(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted) {
+  order("topk", values, indices, self, dim, k, largest, sorted ? Pick::first_sorted : Pick::first);
 }
 
 }  // namespace

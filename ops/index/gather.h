@@ -161,7 +161,9 @@ struct take_along_dim : composite<take_along_dim> {
   static constexpr uint32_t forms = form::fn | form::method | form::out;
   static Tensor body(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
     FB_CHECK(indices.dtype() == DType::i64, "take_along_dim: indices are ", indices.dtype(), ", they must be int64");
-    if (!dim) return op<"gather">(op<"reshape">(self, Ints{-1}), int64_t(0), op<"reshape">(indices, Ints{-1}));
+    // Negative indices count from the end.
+    auto from_end = [](const Tensor& at, int64_t n) { return op<"where">(op<"lt">(at, Scalar(0)), op<"add">(at, Scalar(n)), at); };
+    if (!dim) return op<"gather">(op<"reshape">(self, Ints{-1}), int64_t(0), from_end(op<"reshape">(indices, Ints{-1}), self.numel()));
     FB_CHECK(self.ndim() == indices.ndim(), "take_along_dim: input of shape ", self.sizes(), " and indices of shape ", indices.sizes(),
              " must have as many dimensions");
     const int64_t d = wrap_dim(*dim, self.ndim());
@@ -171,11 +173,12 @@ struct take_along_dim : composite<take_along_dim> {
       return r;
     };
     const Dims at = broadcast_sizes(indices.sizes(), but_dim(indices, self)), from = broadcast_sizes(self.sizes(), but_dim(self, indices));
-    return op<"gather">(op<"expand">(self, from), d, op<"expand">(indices, at));
+    return op<"gather">(op<"expand">(self, from), d, from_end(op<"expand">(indices, at), self.ndim() ? self.sizes()[d] : 1));
   }
   static constexpr auto doc = R"(take_along_dim(input, indices, dim=None, *, out=None) -> Tensor
 
-gather with input and indices broadcast against each other but along dim; without dim, of the flattened input.)";
+gather with input and indices (int64) broadcast against each other but along dim; without dim, of the flattened input.
+Negative indices count from the end.)";
 };
 FB_CARD(take_along_dim)
 

@@ -137,3 +137,28 @@ def test_one_hot_and_masks_in_place():
 
 def test_nonzero_method():
     assert [t.tolist() for t in torch.tensor([0, 2]).nonzero(as_tuple=True)] == [[1]]
+
+
+def test_take_along_dim_counts_from_the_end():
+    x = base()[0]
+    assert torch.take_along_dim(x, torch.tensor([[-1, 0]]), 1).tolist() == [[row[-1], row[0]] for row in x.tolist()]
+    assert torch.take_along_dim(x, torch.tensor([-20, -1])).tolist() == [0.0, 19.0]
+    for bad in (-6, 5):
+        with pytest.raises(RuntimeError):
+            torch.take_along_dim(x, torch.tensor([[bad]]), 1)
+
+
+def test_unravel_index():
+    i = torch.tensor([[1, 2, 3], [4, 5, 11]])
+    rows, columns = torch.unravel_index(i, (3, 4))
+    assert rows.tolist() == [[0, 0, 0], [1, 1, 2]] and columns.tolist() == [[1, 2, 3], [0, 1, 3]]
+    assert torch.unravel_index(torch.tensor([5]), 12)[0].tolist() == [5] and torch.unravel_index(torch.tensor([5]), ()) == ()
+    for bad in (torch.tensor([1.5]), torch.tensor([True]), 3):
+        with pytest.raises(TypeError):
+            torch.unravel_index(bad, (3, 4))
+    for bad in ((3.0, 4), "ab", torch.tensor([3, 4])):
+        with pytest.raises(TypeError):
+            torch.unravel_index(i, bad)
+    for bad in ((-3, 4), (0, 4)):
+        with pytest.raises(ValueError):
+            torch.unravel_index(i, bad)

@@ -126,3 +126,20 @@ def test_batch_norm_moves_its_running_statistics():
     assert y.flatten().tolist() == [-1, 1] and mean.item() == 1 and var.item() == 1.5
     y = torch.batch_norm(x, None, None, mean, torch.ones(1), False, 0.5, 0.0, False)
     assert y.flatten().tolist() == [0, 2]
+
+
+def test_kthvalue_and_mode_among_equal_elements():
+    torch.manual_seed(0)
+    for n in (1, 2, 3, 17, 300):
+        x = torch.randint(0, 5, (n,))
+        for k in (1, (n + 1) // 2, n):
+            value, place = x.kthvalue(k)
+            assert value.item() == sorted(x.tolist())[k - 1] and x[place] == value
+        value, place = x.mode()
+        assert value.item() == min(range(5), key=lambda v: (-x.tolist().count(v), v)) and x[place] == value
+    # Selection by the median of three, with equal elements swapped, as PyTorch tells the place.
+    assert torch.tensor([0, 3, 1, 0, 3]).kthvalue(1)[1].item() == 3
+    assert torch.tensor([3, 3, 3, 1, 3, 1, 2, 0, 3, 2]).kthvalue(5)[1].item() == 9
+    # A falling and rising line splits badly: still found.
+    x = torch.cat([torch.arange(2000.0), torch.arange(2000.0, 0, -1)])
+    assert x.kthvalue(3999)[0].item() == 1999.0 and x.kthvalue(4000)[0].item() == 2000.0

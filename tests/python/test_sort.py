@@ -25,3 +25,16 @@ def test_topk_and_its_gradient():
 
 def test_msort():
     assert torch.msort(torch.tensor([[3, 1], [2, 5]])).tolist() == [[2, 1], [3, 5]]
+
+
+def test_topk_of_equal_elements_takes_distinct_places():
+    x = torch.tensor([2, 1, 2, 2, 0, 1] * 50)
+    for k in (1, 4, 150, 299, 300):
+        for largest in (True, False):
+            values, places = x.topk(k, largest=largest)
+            assert torch.equal(x[places], values) and len(set(places.tolist())) == k
+            assert values.tolist() == sorted(x.tolist(), reverse=largest)[:k]
+    values, places = torch.tensor([float("nan"), 1.0, float("nan"), 3.0]).topk(3)
+    assert values.isnan().tolist() == [True, True, False] and values[2] == 3.0
+    values = torch.arange(100).topk(10, sorted=False)[0]
+    assert sorted(values.tolist()) == list(range(90, 100))

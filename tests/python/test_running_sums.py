@@ -1,0 +1,43 @@
+"""cumsum and cumprod: each line is a chain of float64 additions, rounded once per element, whatever the layout."""
+import itertools
+import operator
+
+import pytest
+import torch
+
+
+def chain(row, f):
+    return list(itertools.accumulate(row, f))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(1, 9), (3, 5), (4, 4), (5, 1), (8, 7), (13, 18), (21, 259)])
+@pytest.mark.parametrize("name,f", [("cumsum", operator.add), ("cumprod", operator.mul)])
+def test_lines_are_chains_of_doubles(dtype, shape, name, f):
+    torch.manual_seed(0)
+    x = torch.randn(shape, dtype=dtype)
+    expected = torch.tensor([chain(row, f) for row in x.double().tolist()], dtype=torch.float64).to(dtype)
+    assert torch.equal(getattr(x, name)(1), expected)
+    assert torch.equal(getattr(x.t().contiguous(), name)(0), expected.t())
+    assert torch.equal(getattr(x.t(), name)(0), expected.t())
+    middle = torch.stack([x.t(), x.t()]).contiguous()
+    assert torch.equal(getattr(middle, name)(1), torch.stack([expected.t()] * 2))
+
+
+def test_threads_change_no_bit():
+    torch.manual_seed(0)
+    x = torch.randn(67, 1203)
+    before = torch.get_num_threads()
+    got = []
+    for n in (1, 2):
+        torch.set_num_threads(n)
+        got.append((x.cumsum(0), x.cumsum(1), x.cumprod(1)))
+    torch.set_num_threads(before)
+    assert all(torch.equal(a, b) for a, b in zip(*got))
+
+
+def test_in_place_and_special_values():
+    x = torch.tensor([[1.0, float("inf"), float("-inf"), 2.0]] * 9)
+    y = x.clone().cumsum_(1)
+    assert y[:, 1].isinf().all() and y[:, 2:].isnan().all() and y[8, 0] == 1.0
+    assert torch.tensor([3.0e38, 3.0e38, -3.0e38]).cumsum(0).tolist()[2] == torch.tensor(3.0e38).item()
