@@ -11,11 +11,12 @@ namespace {
 
 // body over every position of index: `self` moves along dim where index says, `other` lies at the position itself.
 // Writing shares columns among threads, never what lies along dim, so equal targets keep their order.
-void run_lines(const char* name, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& other, IndexBody body, bool reading) {
+void run_lines(const char* name, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& other, LineBody body, bool reading) {
   if (index.numel() == 0) return;
   const int64_t item = self.item_bytes(), nd = index.ndim();
   const int64_t d = wrap_dim(dim, nd);
-  const std::vector<int64_t> at = checked_positions(name, index, self.ndim() ? self.sizes()[wrap_dim(dim, self.ndim())] : 1, d, false, false);
+  const int64_t size = self.ndim() ? self.sizes()[wrap_dim(dim, self.ndim())] : 1;
+  const Positions at(index);
   const int64_t jump = self.ndim() ? self.strides()[wrap_dim(dim, self.ndim())] * item : 0;
   auto stride = [&](const Tensor& t, int64_t i) { return i < t.ndim() ? t.strides()[i] * item : 0; };
   // Lines run along the last dimension; where that is not dim, lines along dim follow one another.
@@ -25,10 +26,11 @@ void run_lines(const char* name, const Tensor& self, int64_t dim, const Tensor& 
   int64_t outer = index.numel() / (n * along);
   const Dims own = contiguous_strides(index.sizes());
   const int64_t step = last ? 0 : stride(self, nd - 1), other_step = nd ? stride(other, nd - 1) : 0;
-  const int64_t piece = last && !reading ? n : 1024, pieces = (n + piece - 1) / piece;
+  // Reading shares whatever there is; writing shares columns, of one line of the cache or more.
+  const int64_t columns = std::min<int64_t>(1024, std::max<int64_t>(64 / item, (n / 8 + 15) / 16 * 16));
+  const int64_t piece = reading ? 1024 : last ? n : outer >= 64 ? 1024 : columns, pieces = (n + piece - 1) / piece;
   parallel_for(0, outer * pieces, std::max<int64_t>(1, 16384 / (std::min(n, piece) * along)), [&](int64_t lo, int64_t hi) {
-    constexpr int64_t kBlock = 256;
-    int64_t table[kBlock], other_table[kBlock];
+    constexpr int64_t kBlock = 1024;  // checked, then used
     for (int64_t u = lo; u < hi; ++u) {
       int64_t o = u / pieces, a = 0, b = 0, i0 = 0;
       const int64_t first = u % pieces * piece, end = std::min(n, first + piece);
@@ -41,15 +43,12 @@ void run_lines(const char* name, const Tensor& self, int64_t dim, const Tensor& 
         o /= index.sizes()[i];
       }
       for (int64_t l = 0; l < along; ++l) {
-        const int64_t* p = at.data() + i0 + (last ? 0 : l * own[d]);
+        const int64_t* p = at.p + i0 + (last ? 0 : l * own[d]);
         char* q = other.ptr<char>() + b + (last ? 0 : l * stride(other, d));
         for (int64_t k = first; k < end; k += kBlock) {
           const int64_t m = std::min(kBlock, end - k);
-          for (int64_t j = 0; j < m; ++j) {
-            table[j] = (k + j) * step + p[k + j] * jump;
-            other_table[j] = (k + j) * other_step;
-          }
-          body({self.ptr<char>() + a, table, q, other_table, m, 1, 0, 0});
+          if (!all_within(p + k, m, 0, size)) raise_position(name, p + k, m, 0, size, d, false);
+          body({self.ptr<char>() + a + k * step, p + k, q + k * other_step, m, step, jump, other_step});
         }
       }
     }
@@ -57,16 +56,16 @@ void run_lines(const char* name, const Tensor& self, int64_t dim, const Tensor& 
 }
 
 void gather_cpu(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, bool) {
-  run_lines("gather", self, dim, index, out, index_read(self.item_bytes()), true);
+  run_lines("gather", self, dim, index, out, line_read(self.item_bytes()), true);
 }
 
 Tensor apart(const Tensor& self, const Tensor& src) { return may_overlap(self, src) ? op<"clone">(src) : src; }
 
 void scatter_cpu(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  run_lines("scatter_", self, dim, index, apart(self, src), index_write(self.item_bytes()), false);
+  run_lines("scatter_", self, dim, index, apart(self, src), line_write(self.item_bytes()), false);
 }
 void combine_into(const char* name, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, IndexCombine c) {
-  IndexBody body = index_combine(c, self.dtype());
+  LineBody body = line_combine(c, self.dtype());
   if (!body) raise_not_implemented(name, " is not there for type ", self.dtype());
   run_lines(name, self, dim, index, apart(self, src), body, false);
 }

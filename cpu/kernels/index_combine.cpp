@@ -50,11 +50,26 @@ template <class T, IndexCombine C> void combine_body(const IndexRun& r) {
   }
 }
 
+template <class T, IndexCombine C> void combine_line(const LineRun& r) {
+  for (int64_t k = 0; k < r.n; ++k) {
+    T* x = reinterpret_cast<T*>(r.self + k * r.step + r.at[k] * r.jump);
+    *x = combine<T, C>(*x, *reinterpret_cast<const T*>(r.other + k * r.other_step));
+  }
+}
+
+// make(T) where the type has the operation.
+template <IndexCombine C, class F> void with_type(DType d, F make) {
+  visit_types<float, double, half, bfloat16, int64_t, int32_t, int16_t, int8_t, uint8_t, bool>(d, make);
+  if constexpr (C == IndexCombine::add || C == IndexCombine::multiply) visit_types<cfloat, cdouble>(d, make);
+}
 template <IndexCombine C> IndexBody body_of(DType d) {
   IndexBody r = nullptr;
-  visit_types<float, double, half, bfloat16, int64_t, int32_t, int16_t, int8_t, uint8_t, bool>(d, [&]<class T>() { r = &combine_body<T, C>; });
-  if constexpr (C == IndexCombine::add || C == IndexCombine::multiply)
-    if (!r) visit_types<cfloat, cdouble>(d, [&]<class T>() { r = &combine_body<T, C>; });
+  with_type<C>(d, [&]<class T>() { r = &combine_body<T, C>; });
+  return r;
+}
+template <IndexCombine C> LineBody line_of(DType d) {
+  LineBody r = nullptr;
+  with_type<C>(d, [&]<class T>() { r = &combine_line<T, C>; });
   return r;
 }
 
@@ -66,6 +81,15 @@ IndexBody index_combine(IndexCombine c, DType d) {
     case IndexCombine::multiply: return body_of<IndexCombine::multiply>(d);
     case IndexCombine::greatest: return body_of<IndexCombine::greatest>(d);
     default: return body_of<IndexCombine::least>(d);
+  }
+}
+
+LineBody line_combine(IndexCombine c, DType d) {
+  switch (c) {
+    case IndexCombine::add: return line_of<IndexCombine::add>(d);
+    case IndexCombine::multiply: return line_of<IndexCombine::multiply>(d);
+    case IndexCombine::greatest: return line_of<IndexCombine::greatest>(d);
+    default: return line_of<IndexCombine::least>(d);
   }
 }
 

@@ -1,6 +1,9 @@
 // nonzero, masked_scatter_ and masked_fill_.
+#include <immintrin.h>
+
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "core/threads.h"
 #include "cpu/loops/convert.h"
@@ -32,9 +35,38 @@ struct Truth {
 };
 
 int64_t count_true(const bool* p, int64_t n) {
-  int64_t c = 0;
-  for (int64_t i = 0; i < n; ++i) c += p[i];
-  return c;
+  int64_t c = 0, i = 0;
+  __m256i sums = _mm256_setzero_si256();
+  for (; i + 32 <= n; i += 32) sums = _mm256_add_epi64(sums, _mm256_sad_epu8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + i)), _mm256_setzero_si256()));
+  alignas(32) int64_t four[4];
+  _mm256_store_si256(reinterpret_cast<__m256i*>(four), sums);
+  for (; i < n; ++i) c += p[i];
+  return c + four[0] + four[1] + four[2] + four[3];
+}
+
+// How many hold before each piece of fixed size, and in all.
+constexpr int64_t kPiece = 32768;
+std::vector<int64_t> true_before(const bool* p, int64_t n) {
+  const int64_t pieces = (n + kPiece - 1) / kPiece;
+  std::vector<int64_t> before(size_t(pieces) + 1, 0);
+  parallel_for(0, pieces, 1, [&](int64_t lo, int64_t hi) {
+    for (int64_t k = lo; k < hi; ++k) before[size_t(k) + 1] = count_true(p + k * kPiece, std::min(kPiece, n - k * kPiece));
+  });
+  for (size_t k = 1; k < before.size(); ++k) before[k] += before[k - 1];
+  return before;
+}
+template <class T, class At> void take_true(T* out, const bool* p, const std::vector<int64_t>& before, At at) {
+  parallel_for(0, int64_t(before.size()) - 1, 1, [&](int64_t lo, int64_t hi) {
+    for (int64_t k = lo; k < hi; ++k) {
+      int64_t to = before[size_t(k)];
+      const int64_t end = before[size_t(k) + 1];
+      // Each element is written where the next true one goes, and stays if it is true.
+      for (int64_t i = k * kPiece; to < end; ++i) {
+        out[to] = at(i);
+        to += p[i];
+      }
+    }
+  });
 }
 
 // Writes the index of each true element: column d at out + d * column, entry k at + k * row.
@@ -68,9 +100,35 @@ void put_indices(int64_t* out, int64_t row, int64_t column, const Truth& t, Ints
 
 Tensor nonzero_cpu(const Tensor& self) {
   const Truth t(self, self.sizes());
-  const int64_t n = count_true(t.p, t.n), nd = self.ndim();
+  const std::vector<int64_t> before = true_before(t.p, t.n);
+  const int64_t n = before.back(), nd = self.ndim();
   const Tensor out = Tensor::empty_strided(Ints{n, nd}, Ints{1, n}, {DType::i64, self.device()});
+  if (nd == 1) {
+    if (n) take_true(out.ptr<int64_t>(), t.p, before, [](int64_t i) { return i; });
+    return out;
+  }
   if (n && nd) put_indices(out.ptr<int64_t>(), 1, n, t, self.sizes(), n);
+  return out;
+}
+
+// The elements of self, in row-major order, where the mask of its shape holds.
+Tensor masked_take_cpu(const Tensor& self, const Tensor& mask) {
+  const Tensor x = self.is_contiguous() ? self : op<"clone">(self, MemoryFormat::contiguous);
+  const Truth t(mask, self.sizes());
+  const std::vector<int64_t> before = true_before(t.p, t.n);
+  const Tensor out = Tensor::empty(Ints{before.back()}, self.options());
+  if (out.numel() == 0) return out;
+  auto run = [&]<class T>() {
+    const T* from = x.ptr<T>();
+    take_true(out.ptr<T>(), t.p, before, [from](int64_t i) { return from[i]; });
+  };
+  switch (self.item_bytes()) {
+    case 1: run.template operator()<uint8_t>(); break;
+    case 2: run.template operator()<uint16_t>(); break;
+    case 4: run.template operator()<uint32_t>(); break;
+    case 8: run.template operator()<uint64_t>(); break;
+    default: run.template operator()<cdouble>();
+  }
   return out;
 }
 
@@ -155,6 +213,7 @@ void masked_fill_cpu(const Tensor& self, const Tensor& mask, const Scalar& value
 }  // namespace
 
 FB_KERNEL_DIRECT("nonzero", nonzero_cpu)
+FB_KERNEL_DIRECT("_masked_take", masked_take_cpu)
 FB_KERNEL_DIRECT("nonzero_static", nonzero_static_cpu)
 FB_KERNEL_DIRECT("masked_scatter_", masked_scatter_cpu)
 FB_KERNEL_DIRECT("masked_fill_.Scalar", masked_fill_cpu)

@@ -5,6 +5,7 @@
 
 #include "core/threads.h"
 #include "cpu/loops/copy.h"
+#include "cpu/simd/memory.h"
 
 namespace fb {
 namespace {
@@ -22,12 +23,32 @@ template <class T, bool reading> void move_body(const IndexRun& r) {
     return;
   }
   const bool dense = r.step == int64_t(sizeof(T)) && r.other_step == int64_t(sizeof(T));
+  constexpr int64_t kAhead = 6;  // rows that are asked for before they are read, 256 bytes of each
   for (int64_t j = 0; j < r.m; ++j) {
     char* p = r.indexed + r.at[j];
     char* q = r.other + r.other_at[j];
+    if (reading && dense && j + kAhead < r.m)
+      for (int64_t b = 0; b < std::min<int64_t>(r.n * int64_t(sizeof(T)), 256); b += 64) __builtin_prefetch(r.indexed + r.at[j + kAhead] + b);
     if (dense) std::memcpy(reading ? q : p, reading ? p : q, size_t(r.n) * sizeof(T));
     else
       for (int64_t k = 0; k < r.n; ++k) move(p + k * r.step, q + k * r.other_step);
+  }
+}
+template <class T, bool reading> void move_line(const LineRun& r) {
+  for (int64_t k = 0; k < r.n; ++k) {
+    T* indexed = reinterpret_cast<T*>(r.self + k * r.step + r.at[k] * r.jump);
+    T* other = reinterpret_cast<T*>(r.other + k * r.other_step);
+    if constexpr (reading) *other = *indexed;
+    else *indexed = *other;
+  }
+}
+template <bool reading> LineBody line_mover(int64_t item) {
+  switch (item) {
+    case 1: return &move_line<Bytes<1>, reading>;
+    case 2: return &move_line<Bytes<2>, reading>;
+    case 4: return &move_line<Bytes<4>, reading>;
+    case 8: return &move_line<Bytes<8>, reading>;
+    default: return &move_line<Bytes<16>, reading>;
   }
 }
 template <bool reading> IndexBody mover(int64_t item) {
@@ -64,6 +85,8 @@ void coalesce(Dims& sizes, Dims& a, Dims& b) {
 
 IndexBody index_read(int64_t item) { return mover<true>(item); }
 IndexBody index_write(int64_t item) { return mover<false>(item); }
+LineBody line_read(int64_t item) { return line_mover<true>(item); }
+LineBody line_write(int64_t item) { return line_mover<false>(item); }
 
 void run_index(IndexWalk& w, char* indexed, char* other, IndexBody body, bool reading) {
   const int64_t m = int64_t(w.at.size());
@@ -112,30 +135,45 @@ void run_index(IndexWalk& w, char* indexed, char* other, IndexBody body, bool re
   });
 }
 
+bool all_within(const int64_t* p, int64_t n, int64_t least, int64_t size) {
+  const Vec<int64_t> low(least), high(size - 1);
+  Mask<8> out = low > low;
+  int64_t k = 0;
+  for (; k + 4 <= n; k += 4) {
+    const Vec<int64_t> x = load(p + k);
+    out = out | (x < low) | (x > high);
+  }
+  bool bad = any(out);
+  for (; k < n; ++k) bad |= p[k] < least || p[k] >= size;
+  return !bad;
+}
+
+void raise_position(const char* name, const int64_t* p, int64_t n, int64_t least, int64_t size, int64_t dim, bool index_error) {
+  const int64_t* bad = std::find_if(p, p + n, [=](int64_t x) { return x < least || x >= size; });
+  raise(index_error ? ErrorKind::index : ErrorKind::runtime,
+        text(name, ": index ", bad == p + n ? 0 : *bad, " is out of bounds for dimension ", dim, " of size ", size));
+}
+
+Positions::Positions(const Tensor& index) {
+  if (index.numel() == 0) return;
+  if (index.dtype() == DType::i64 && index.is_contiguous()) {
+    p = index.ptr<int64_t>();
+    return;
+  }
+  own.resize(size_t(index.numel()));
+  copy_strided(reinterpret_cast<char*>(own.data()), byte_strides(contiguous_strides(index.sizes()), 8), DType::i64, index.ptr<char>(),
+               byte_strides(index.strides(), index.item_bytes()), index.dtype(), index.sizes());
+  p = own.data();
+}
+
 std::vector<int64_t> checked_positions(const char* name, const Tensor& index, int64_t size, int64_t dim, bool wrap, bool index_error) {
   const int64_t n = index.numel();
-  std::vector<int64_t> v(static_cast<size_t>(n));
-  if (!n) return v;
-  copy_strided(reinterpret_cast<char*>(v.data()), byte_strides(contiguous_strides(index.sizes()), 8), DType::i64, index.ptr<char>(),
-               byte_strides(index.strides(), index.item_bytes()), index.dtype(), index.sizes());
-  int64_t low = v[0], high = v[0];
-  for (int64_t x : v) {
-    low = std::min(low, x);
-    high = std::max(high, x);
-  }
+  Positions given(index);
+  std::vector<int64_t> v = given.own.empty() ? std::vector<int64_t>(given.p, given.p + n) : std::move(given.own);
+  if (all_within(v.data(), n, 0, size)) return v;
   const int64_t least = wrap ? -size : 0;
-  if (low < least || high >= size) {
-    int64_t bad = low < least ? low : high;
-    for (int64_t x : v)
-      if (x < least || x >= size) {
-        bad = x;
-        break;
-      }
-    raise(index_error ? ErrorKind::index : ErrorKind::runtime,
-          text(name, ": index ", bad, " is out of bounds for dimension ", dim, " of size ", size));
-  }
-  if (low < 0)
-    for (int64_t& x : v) x += x < 0 ? size : 0;
+  if (!all_within(v.data(), n, least, size)) raise_position(name, v.data(), n, least, size, dim, index_error);
+  for (int64_t& x : v) x += x < 0 ? size : 0;
   return v;
 }
 

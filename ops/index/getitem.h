@@ -26,7 +26,10 @@ struct index_tensor : lowered<index_tensor> {
   static constexpr uint64_t linear_in = arguments(0);
   static constexpr uint32_t forms = form::hidden | form::out;
   static constexpr auto grad_name = "IndexBackward0";
-  static Tensor lowering(const Tensor& self, TensorSpan indices) { return op<"_unsafe_index">(self, indices_of(self, indices)); }
+  static Tensor lowering(const Tensor& self, TensorSpan indices) {
+    if (indices.size() == 1 && indices[0].defined() && takes_whole_mask(self, indices[0])) return op<"_masked_take">(self, indices[0]);
+    return op<"_unsafe_index">(self, indices_of(self, indices));
+  }
   using vjp = unsafe_index::vjp;
   static constexpr auto doc = R"(index(self, indices) -> Tensor
 

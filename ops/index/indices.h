@@ -10,6 +10,12 @@ namespace fb {
 // positions where they hold. IndexError for wrong types, mask shapes, or too many indices.
 std::vector<Tensor> indices_of(const Tensor& self, TensorSpan indices);
 
+// Whether self[mask] is a plain walk over two row-major tensors of one shape.
+inline bool takes_whole_mask(const Tensor& self, const Tensor& mask) {
+  return mask.dtype() == DType::boolean && self.ndim() > 0 && mask.sizes() == self.sizes() && self.is_contiguous() && mask.is_contiguous() &&
+         !self.is_meta() && !mask.is_meta();
+}
+
 struct IndexedShape {
   Dims index;          // what all indices broadcast to
   Dims sizes;          // of the result

@@ -3,6 +3,7 @@
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "ops/create/fill.h"
+#include "ops/index/indices.h"
 
 namespace fb::cards {
 
@@ -41,11 +42,19 @@ The first `size` rows of nonzero(input), filled up with fill_value. RuntimeError
 };
 FB_CARD(nonzero_static)
 
+// self[mask] for a mask of self's shape.
+struct _masked_take : direct<_masked_take> {
+  static constexpr auto schema = "_masked_take(Tensor self, Tensor mask) -> Tensor";
+  static constexpr uint32_t forms = form::hidden;
+};
+FB_CARD(_masked_take)
+
 struct masked_select : lowered<masked_select> {
   static constexpr auto schema = "masked_select(Tensor self, Tensor mask) -> Tensor";
   static Tensor lowering(const Tensor& self, const Tensor& mask) {
     FB_CHECK(mask.dtype() == DType::boolean, "masked_select: mask is ", mask.dtype(), ", it must be bool");
     const Dims both = broadcast_sizes(self.sizes(), mask.sizes());
+    if (takes_whole_mask(self, mask)) return op<"_masked_take">(self, mask);
     const Tensor at = op<"nonzero">(op<"reshape">(op<"expand">(mask, both), Ints{-1}));
     const Tensor flat = op<"reshape">(op<"expand">(self, both), Ints{-1});
     return op<"_unsafe_index">(flat, std::vector<Tensor>{op<"squeeze.dim">(at, int64_t(1))});
