@@ -26,8 +26,8 @@ void run_lines(const char* name, const Tensor& self, int64_t dim, const Tensor& 
   int64_t outer = index.numel() / (n * along);
   const Dims own = contiguous_strides(index.sizes());
   const int64_t step = last ? 0 : stride(self, nd - 1), other_step = nd ? stride(other, nd - 1) : 0;
-  // Reading shares whatever there is; writing shares columns, of one line of the cache or more.
-  const int64_t columns = std::min<int64_t>(1024, std::max<int64_t>(64 / item, (n / 8 + 15) / 16 * 16));
+  // Reading shares whatever there is; writing shares columns, of two lines of the cache or more.
+  const int64_t columns = std::min<int64_t>(1024, std::max<int64_t>(128 / item, (n / 8 + 31) / 32 * 32));
   const int64_t piece = reading ? 1024 : last ? n : outer >= 64 ? 1024 : columns, pieces = (n + piece - 1) / piece;
   parallel_for(0, outer * pieces, std::max<int64_t>(1, 16384 / (std::min(n, piece) * along)), [&](int64_t lo, int64_t hi) {
     constexpr int64_t kBlock = 1024;  // checked, then used
@@ -42,9 +42,16 @@ void run_lines(const char* name, const Tensor& self, int64_t dim, const Tensor& 
         i0 += c * own[i];
         o /= index.sizes()[i];
       }
-      for (int64_t l = 0; l < along; ++l) {
-        const int64_t* p = at.p + i0 + (last ? 0 : l * own[d]);
-        char* q = other.ptr<char>() + b + (last ? 0 : l * stride(other, d));
+      const int64_t index_line = last ? 0 : own[d], other_line = last ? 0 : stride(other, d);
+      const int64_t* p = at.p + i0;
+      char* q = other.ptr<char>() + b;
+      for (int64_t l = 0; l < along; ++l, p += index_line, q += other_line) {
+        // Short pieces of lines far apart: what comes soon is asked for.
+        constexpr int64_t kAhead = 8;
+        if (l + kAhead < along && pieces > 1) {
+          for (int64_t k = first; k < std::min(end, first + 64); k += 8) __builtin_prefetch(p + kAhead * index_line + k);
+          for (int64_t k = 0; k < 2; ++k) __builtin_prefetch(q + kAhead * other_line + first * other_step + k * 64);
+        }
         for (int64_t k = first; k < end; k += kBlock) {
           const int64_t m = std::min(kBlock, end - k);
           if (!all_within(p + k, m, 0, size)) raise_position(name, p + k, m, 0, size, d, false);

@@ -50,7 +50,16 @@ template <class T, IndexCombine C> void combine_body(const IndexRun& r) {
   }
 }
 
-template <class T, IndexCombine C> void combine_line(const LineRun& r) {
+template <class T, IndexCombine C> void combine_line(const LineRun& line) {
+  const LineRun r = line;
+  if (r.step == int64_t(sizeof(T)) && r.other_step == int64_t(sizeof(T))) {
+    const T* y = reinterpret_cast<const T*>(r.other);
+    for (int64_t k = 0; k < r.n; ++k) {
+      T* x = reinterpret_cast<T*>(r.self + k * int64_t(sizeof(T)) + r.at[k] * r.jump);
+      *x = combine<T, C>(*x, y[k]);
+    }
+    return;
+  }
   for (int64_t k = 0; k < r.n; ++k) {
     T* x = reinterpret_cast<T*>(r.self + k * r.step + r.at[k] * r.jump);
     *x = combine<T, C>(*x, *reinterpret_cast<const T*>(r.other + k * r.other_step));

@@ -34,7 +34,8 @@ template <class T, bool reading> void move_body(const IndexRun& r) {
       for (int64_t k = 0; k < r.n; ++k) move(p + k * r.step, q + k * r.other_step);
   }
 }
-template <class T, bool reading> void move_line(const LineRun& r) {
+template <class T, bool reading> void move_line(const LineRun& line) {
+  const LineRun r = line;
   for (int64_t k = 0; k < r.n; ++k) {
     T* indexed = reinterpret_cast<T*>(r.self + k * r.step + r.at[k] * r.jump);
     T* other = reinterpret_cast<T*>(r.other + k * r.other_step);
