@@ -1,12 +1,13 @@
 // Distinct elements, slices, and runs of them. Everything is an order of places, in which neighbours that differ start a new
 // group: sorted for unique, the given one for unique_consecutive. The first of a group stands for it.
 #include <algorithm>
-#include <cstring>
+#include <memory>
 #include <numeric>
 #include <vector>
 
 #include "core/half.h"
 #include "core/threads.h"
+#include "cpu/kernels/radix_sort.h"
 #include "dispatch/box.h"
 #include "dispatch/call.h"
 
@@ -72,11 +73,6 @@ template <class E, class Less> void sort_pieces(std::vector<E>& v, Less lt) {
   }
 }
 
-template <class T> struct Element {
-  T v;
-  int64_t i;
-};
-
 Result flat_unique(const char* name, const Tensor& self, bool sorted, bool want_inverse, bool want_counts) {
   const Tensor x = packed(self);
   const int64_t n = x.numel();
@@ -86,14 +82,22 @@ Result flat_unique(const char* name, const Tensor& self, bool sorted, bool want_
   Tensor values;
   const bool known = visit_types<float, double, half, bfloat16, int64_t, int32_t, int16_t, int8_t, uint8_t, uint16_t, uint32_t, uint64_t, bool>(
       x.dtype(), [&]<class T>() {
-        using V = decltype(comparable(T()));
         const T* p = n ? x.ptr<T>() : nullptr;
         auto differ = [p](int64_t a, int64_t b) { return comparable(p[a]) != comparable(p[b]); };
-        if (sorted) {
-          std::vector<Element<V>> e(static_cast<size_t>(n));
-          for (int64_t i = 0; i < n; ++i) e[size_t(i)] = {comparable(p[i]), i};
-          sort_pieces(e, [](const Element<V>& a, const Element<V>& b) { return less(a.v, b.v) || (!less(b.v, a.v) && a.i < b.i); });
-          g = cut(n, [&](int64_t j) { return e[size_t(j)].i; }, differ, inv);
+        if (sorted && n <= int64_t(UINT32_MAX)) {
+          using K = SortKey<T>;
+          std::unique_ptr<Keyed<K>[]> keyed(new Keyed<K>[size_t(2 * n)]);
+          for (int64_t i = 0; i < n; ++i) keyed[size_t(i)] = {sort_key(p[i]), uint32_t(i)};
+          const Keyed<K>* order = radix_sort(keyed.get(), keyed.get() + n, n);
+          g = cut(n, [order](int64_t j) { return int64_t(order[j].at); }, differ, inv);
+        } else if (sorted) {
+          std::vector<int64_t> order(static_cast<size_t>(n));
+          std::iota(order.begin(), order.end(), 0);
+          sort_pieces(order, [p](int64_t a, int64_t b) {
+            const auto x = comparable(p[a]), y = comparable(p[b]);
+            return less(x, y) || (!less(y, x) && a < b);
+          });
+          g = cut(n, [&](int64_t j) { return order[size_t(j)]; }, differ, inv);
         } else {
           g = cut(n, [](int64_t j) { return j; }, differ, inv);
         }

@@ -38,3 +38,40 @@ def test_topk_of_equal_elements_takes_distinct_places():
     assert values.isnan().tolist() == [True, True, False] and values[2] == 3.0
     values = torch.arange(100).topk(10, sorted=False)[0]
     assert sorted(values.tolist()) == list(range(90, 100))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
+                                   torch.uint8, torch.bool])
+@pytest.mark.parametrize("n", [5, 1023, 1024, 4097])
+def test_long_rows_keep_the_order_of_equal_elements(dtype, n):
+    torch.manual_seed(n)
+    x = torch.randint(0, 2, (2, n)).bool() if dtype == torch.bool else (torch.randn(2, n) * 30).to(dtype)
+    for descending in (False, True):
+        values, places = x.sort(dim=1, descending=descending, stable=True)
+        rows = x.tolist()
+        for row, p in zip(rows, places.tolist()):
+            assert p == sorted(range(n), key=lambda i: -row[i] if descending else row[i])
+        assert torch.equal(x.gather(1, places), values)
+
+
+def test_long_rows_with_nan_infinities_and_zeros():
+    x = torch.zeros(1500)
+    x[3], x[5], x[7], x[11], x[13], x[17] = math.nan, -math.inf, math.inf, -math.nan, -1e-45, 1e-45
+    x[1000:] = -0.0
+    values, places = x.sort(stable=True)
+    assert places[:2].tolist() == [5, 13] and places[-4:].tolist() == [17, 7, 3, 11]
+    assert places[2:-4].tolist() == [i for i in range(1500) if i not in (3, 5, 7, 11, 13, 17)]
+    values, places = x.sort(descending=True, stable=True)
+    assert places[:4].tolist() == [3, 11, 7, 17] and places[-2:].tolist() == [13, 5]
+    assert x[places].view(torch.int32).tolist() == values.view(torch.int32).tolist()
+
+
+def test_few_of_many():
+    torch.manual_seed(0)
+    x = torch.randn(3, 6401)
+    x[1, 77] = math.nan
+    for k in (1, 2, 99, 100):
+        for largest in (True, False):
+            values, places = x.topk(k, largest=largest)
+            ordered = x.sort(dim=1, descending=largest)[0][:, :k]
+            assert torch.equal(values.nan_to_num(9.0), ordered.nan_to_num(9.0)) and torch.equal(x.gather(1, places).nan_to_num(9.0), values.nan_to_num(9.0))
