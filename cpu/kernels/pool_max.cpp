@@ -45,10 +45,13 @@ void max_plane(const Windows& w, const Planes& px, const Planes& py, const Plane
   }
 }
 
-// Channels beside each other: the same, a run of channels at a time.
+// Channels beside each other: the same, a run of channels at a time. Places are kept in numbers as wide as the elements,
+// so that vectors of both have as many lanes.
+template <class S> using Place = std::conditional_t<sizeof(S) == 8, int64_t, int32_t>;
 template <class T>
 void max_channels(const Windows& w, const Planes& px, const Planes& py, const Planes& pi, const T* x, T* y, int64_t* idx) {
   using S = Wide<T>;
+  using P = Place<S>;
   constexpr int64_t kRun = 64;
   const int64_t rows = py.batch * py.size[0] * py.size[1];
   for_each(rows, py.size[2] * py.channels * 8, [&](int64_t row) {
@@ -58,26 +61,31 @@ void max_channels(const Windows& w, const Planes& px, const Planes& py, const Pl
     w.a[1].window(oh, lo[1], hi[1], full);
     for (int64_t ow = 0; ow < py.size[2]; ++ow) {
       w.a[2].window(ow, lo[2], hi[2], full);
-      const int64_t start = (lo[0] * px.size[1] + lo[1]) * px.size[2] + lo[2];
+      const P start = P((lo[0] * px.size[1] + lo[1]) * px.size[2] + lo[2]);
       for (int64_t c = 0; c < py.channels; c += kRun) {
         const int64_t n = py.channels - c < kRun ? py.channels - c : kRun;
-        S top[kRun];
-        int64_t* best = idx + b * pi.sb + pi.at(od, oh, ow) + c;
-        for (int64_t i = 0; i < n; ++i) top[i] = lowest<S>(), best[i] = start;
+        alignas(64) S top[kRun];
+        alignas(64) P best[kRun];
+        for (int64_t i = 0; i < kRun; ++i) top[i] = lowest<S>(), best[i] = start;
         for (int64_t d = lo[0]; d < hi[0]; d += w.a[0].dilation)
           for (int64_t h = lo[1]; h < hi[1]; h += w.a[1].dilation)
             for (int64_t v = lo[2]; v < hi[2]; v += w.a[2].dilation) {
-              const T* in = x + b * px.sb + px.at(d, h, v) + c;
-              const int64_t place = (d * px.size[1] + h) * px.size[2] + v;
-              for (int64_t i = 0; i < n; ++i) {
-                const S value = S(in[i]);
-                const bool take = (value > top[i]) | (value != value);
-                top[i] = take ? value : top[i];
-                best[i] = take ? place : best[i];
-              }
+              const T* __restrict in = x + b * px.sb + px.at(d, h, v) + c;
+              const P place = P((d * px.size[1] + h) * px.size[2] + v);
+              auto take = [&](int64_t m) {
+                for (int64_t i = 0; i < m; ++i) {
+                  const S value = S(in[i]);
+                  const bool more = (value > top[i]) | (value != value);
+                  top[i] = more ? value : top[i];
+                  best[i] = more ? place : best[i];
+                }
+              };
+              if (n == kRun) take(kRun);
+              else take(n);
             }
         T* out = y + b * py.sb + py.at(od, oh, ow) + c;
-        for (int64_t i = 0; i < n; ++i) out[i] = T(top[i]);
+        int64_t* where = idx + b * pi.sb + pi.at(od, oh, ow) + c;
+        for (int64_t i = 0; i < n; ++i) out[i] = T(top[i]), where[i] = best[i];
       }
     }
   });
@@ -87,7 +95,7 @@ void max_forward(const char* name, Types types, Tensor& y, Tensor& idx, const Te
   const Planes px = planes(x, nd), py = planes(y, nd), pi = planes(idx, nd);
   on_type(name, x.dtype(), types, [&]<class T>() {
     if (y.numel() == 0) return;
-    if (px.channels > 1 && px.sc == 1 && py.sc == 1 && pi.sc == 1) return max_channels(w, px, py, pi, x.ptr<T>(), y.ptr<T>(), idx.ptr<int64_t>());
+    if (px.channels > 1 && px.sc == 1 && py.sc == 1 && pi.sc == 1 && px.places() < INT32_MAX) return max_channels(w, px, py, pi, x.ptr<T>(), y.ptr<T>(), idx.ptr<int64_t>());
     for_each(py.count(), py.places() * 8, [&](int64_t plane) {
       max_plane(w, px, py, pi, x.ptr<T>() + px.offset(plane), y.ptr<T>() + py.offset(plane), idx.ptr<int64_t>() + pi.offset(plane));
     });

@@ -5,6 +5,7 @@
 
 #include "core/threads.h"
 #include "cpu/loops/convert.h"
+#include "cpu/loops/copy.h"
 #include "dispatch/call.h"
 #include "dispatch/thread_state.h"
 #include "ops/reduce/tree.h"
@@ -198,6 +199,50 @@ struct Reducer {
     }
   }
 
+  // All of an input whose memory runs another way than its logical order: pieces of it that fit in the caches are laid
+  // out in logical order, and reduced from there. False where such pieces would be too large.
+  bool staged() const {
+    if (kept.numel != 1 || outer.numel != 1) return false;
+    int64_t d = 0;
+    for (int64_t i = 1; i < inner.sizes.size(); ++i)
+      if (std::abs(inner.strides[i]) < std::abs(inner.strides[d])) d = i;
+    int64_t row = 1;  // elements of logical order for one index of the dimensions up to d
+    for (int64_t i = d + 1; i < inner.sizes.size(); ++i) row *= inner.sizes[i];
+    constexpr int64_t kPiece = 1 << 17, kRows = 16;
+    const int64_t piece = std::max(kPiece, kRows * row);
+    if (row == 1 || piece > 8 * kPiece) return false;
+    Axes upto;
+    Dims sizes(Ints(inner.sizes.data() + d, inner.sizes.size() - d)), strides;
+    for (int64_t i = 0; i <= d; ++i) upto.sizes.push_back(inner.sizes[i]), upto.strides.push_back(inner.strides[i]);
+    for (int64_t i = d; i < inner.sizes.size(); ++i) strides.push_back(inner.strides[i] * item);
+    Dims flat(sizes.size());
+    int64_t at = item;
+    for (int64_t i = sizes.size() - 1; i >= 0; --i) flat[i] = at, at *= sizes[i];
+    const int64_t per = piece / tree::block, last = inner.sizes[d];
+    std::unique_ptr<char[]> partial(new char[size_t(blocks * width)]);
+    parallel_for(0, blocks, per, [&](int64_t a, int64_t z) {
+      const int64_t begin = a * tree::block, end = std::min(inner.numel, z * tree::block);
+      const int64_t r0 = begin / row, r1 = (end + row - 1) / row;
+      std::unique_ptr<char[]> memory(new char[size_t((r1 - r0) * row * item)]), buffer;
+      if (!direct) buffer.reset(new char[size_t(tree::block * width)]);
+      for (int64_t r = r0; r < r1;) {
+        Dims box(sizes);
+        box[0] = std::min(last - r % last, r1 - r);
+        copy_strided(memory.get() + (r - r0) * row * item, flat, stored, data + upto.offset(r) * item, strides, stored, box);
+        r += box[0];
+      }
+      for (int64_t b = a; b < z; ++b) {
+        const int64_t i0 = b * tree::block, n = std::min(inner.numel, i0 + tree::block) - i0;
+        const char* p = memory.get() + (i0 - r0 * row) * item;
+        if (!direct) fetch(buffer.get(), p, 1, n);
+        body.rows(partial.get() + b * width, direct ? p : buffer.get(), 0, 1, n, param(0), 0);
+      }
+    });
+    body.tree(partial.get(), blocks, 1);
+    store(partial.get(), 0, 1, 1);
+    return true;
+  }
+
   // ---- across: a kept dimension along the vector ----
 
   void block_across(const char* p, int64_t m, int64_t b, char* acc, char* buffer, const char* q, char* result) const {
@@ -353,6 +398,7 @@ void reduce_into(const Tensor& out, const Tensor& x, uint64_t mask, const Reduce
     for (const Axes* axes : {&r.outer, &r.inner})
       for (int64_t s : axes->strides) least = std::min(least, std::abs(s));
     if (step > 4 && least < step && x.numel() > 4 * kGrain) {
+      if (r.staged()) return;
       const Tensor flat = Tensor::empty(x.sizes(), x.options());
       GradMode no(false);
       op_list<"copy_">(flat, x);

@@ -412,13 +412,15 @@ summed:
   {
     Dims sums;
     for (int64_t d = out_dims; d < at; ++d)
-      if (last[d] == 0 && r.sizes()[d] != 1) sums.push_back(d);
+      if (x.size() == 1 || (last[d] == 0 && r.sizes()[d] != 1)) sums.push_back(d);
     if (!sums.empty()) r = op<"sum">(r, sums, true);
   }
   for (size_t k = 1; k < x.size(); ++k) {
     SmallVec<bool, 64> sum(at, false);
     for (int64_t d = out_dims; d < at; ++d)
       if (last[d] == int64_t(k)) sum[d] = true;
+    // Sums of small integers are of type int64, and what they are multiplied with becomes so.
+    if (r.dtype() != x[k].dtype() && is_integral(r.dtype(), true) && is_integral(x[k].dtype(), true)) x[k] = op<"to.dtype">(x[k], r.dtype());
     r = product_sum(r, x[k], sum);
   }
   if (at > out_dims) {

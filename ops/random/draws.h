@@ -218,7 +218,7 @@ Tensor drop(const char* name, const Tensor& x, double p, bool train, bool featur
 #define FB_DROPOUT(NAME, FEATURE, ALPHA)                                                                                           \
   struct NAME : composite<NAME> {                                                                                                 \
     static constexpr auto schema = #NAME "(Tensor input, float p, bool train) -> Tensor";                                          \
-    static constexpr uint32_t forms = form::fn | form::inplace;                                                                   \
+    static constexpr uint32_t forms = form::fn | form::inplace | form::fn_inplace;                                                \
     static Tensor body(const Tensor& x, double p, bool train) { return random::drop(#NAME, x, p, train, FEATURE, ALPHA); }        \
   };                                                                                                                              \
   FB_CARD(NAME)

@@ -143,3 +143,19 @@ def test_kthvalue_and_mode_among_equal_elements():
     # A falling and rising line splits badly: still found.
     x = torch.cat([torch.arange(2000.0), torch.arange(2000.0, 0, -1)])
     assert x.kthvalue(3999)[0].item() == 1999.0 and x.kthvalue(4000)[0].item() == 2000.0
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.int32])
+@pytest.mark.parametrize("shape,order", [((700, 611), (1, 0)), ((7, 130, 29, 23), (0, 3, 1, 2)), ((9, 40, 1501), (2, 0, 1)), ((3, 5, 70001), (1, 2, 0))])
+def test_all_of_a_large_tensor_in_any_order_of_memory(shape, order, dtype):
+    torch.manual_seed(5)
+    plain = (torch.randn(shape) * 4).to(dtype)
+    back = [order.index(d) for d in range(len(shape))]
+    turned = plain.permute(order).contiguous().permute(back)
+    assert turned.shape == plain.shape and not turned.is_contiguous()
+    names = ["sum", "amax"] if dtype == torch.int32 else ["sum", "mean", "var", "amax"]
+    for name in names:
+        f = getattr(torch, name)
+        assert by_threads(lambda: f(turned)) == by_threads(lambda: f(plain)), name
+    if dtype == torch.float64:
+        assert abs(turned.sum().item() - math.fsum(plain.flatten().tolist())) < 1e-7
