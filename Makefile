@@ -9,7 +9,7 @@ BUILD ?= build
 JOBS ?= $(shell nproc)
 # README.md says why each is here.
 DEBIAN := g++ cmake ninja-build ccache mold python3-dev python3-venv libgtest-dev \
-  dataset-fashion-mnist
+  llvm-19-dev libzstd-dev zlib1g-dev dataset-fashion-mnist
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: build demo test nightly sanitize bench wheel packages configure clean

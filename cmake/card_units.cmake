@@ -1,12 +1,16 @@
-# fb_card_units(OUT BACKEND cpu)
+# fb_card_units(OUT BACKEND cpu [SUFFIX cpp] [GUEST])
 #
 # Writes one translation unit per card header of ops/*/ into the build folder and appends their paths to
 # OUT. A unit includes the back end's loops for the family, <BACKEND>/loops/<FAMILY>.h, where there are any,
 # and then the card header with FB_EMIT_CARDS defined, so that every card emits its record, and its kernels
-# where the loops make them. ops/math holds no cards.
+# where the loops make them. ops/math holds no cards. A GUEST takes no records, as libtorch has them: it has
+# units only for the families it has loops for, and its loops say what FB_CARD does there.
 function(fb_card_units OUT)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "BACKEND" "")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "GUEST" "BACKEND;SUFFIX" "")
   set(units ${${OUT}})
+  if(NOT ARG_SUFFIX)
+    set(ARG_SUFFIX cpp)
+  endif()
   file(GLOB cards CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/ops/*/*.h)
   foreach(card IN LISTS cards)
     get_filename_component(family ${card} DIRECTORY)
@@ -22,12 +26,17 @@ function(fb_card_units OUT)
       continue()
     endif()
     set(loops ${ARG_BACKEND}/loops/${family}.h)
-    if(NOT EXISTS ${CMAKE_SOURCE_DIR}/${loops})
+    set(emit "#define FB_EMIT_CARDS\n")
+    if(ARG_GUEST)
+      set(emit "")
+      if(NOT EXISTS ${CMAKE_SOURCE_DIR}/${loops})
+        continue()
+      endif()
+    elseif(NOT EXISTS ${CMAKE_SOURCE_DIR}/${loops})
       set(loops dispatch/card.h)
     endif()
-    set(unit ${CMAKE_BINARY_DIR}/cards/${ARG_BACKEND}/${family}_${stem}.cpp)
-    file(CONFIGURE OUTPUT ${unit}
-         CONTENT "#define FB_EMIT_CARDS\n#include \"${loops}\"\n#include \"${card}\"\n")
+    set(unit ${CMAKE_BINARY_DIR}/cards/${ARG_BACKEND}/${family}_${stem}.${ARG_SUFFIX})
+    file(CONFIGURE OUTPUT ${unit} CONTENT "${emit}#include \"${loops}\"\n#include \"${card}\"\n")
     list(APPEND units ${unit})
   endforeach()
   set(${OUT} ${units} PARENT_SCOPE)

@@ -3,11 +3,11 @@
 #include <type_traits>
 
 #include "core/error.h"
-#include "ops/math/domain.h"
+#include "ops/math/number_domain.h"
 
-namespace fb::math {
+namespace fb {
 
-namespace detail {
+namespace math::detail {
 [[noreturn, gnu::cold, gnu::noinline]] inline void raise_zero_divisor() {
   raise_runtime("integer division by zero: an element of the divisor is 0");
 }
@@ -17,29 +17,50 @@ template <class T> constexpr bool negates(T b) {
   else return false;
 }
 template <class T> constexpr T wrap_negate(T a) { return T(0 - std::make_unsigned_t<T>(a)); }
-}  // namespace detail
+}  // namespace math::detail
 
-template <class T> constexpr T int_div_trunc(T a, T b) {
-  if (b == 0) detail::raise_zero_divisor();
-  if (detail::negates(b)) return detail::wrap_negate(a);
+// The domain of integers, beside +, - and comparisons: raising where a divisor is zero (nothing on a GPU, where a kernel
+// cannot raise), and the wrapping quotient and remainder of the others.
+constexpr void require_divisor(bool is_zero) {
+#ifndef __CUDA_ARCH__
+  if (is_zero) math::detail::raise_zero_divisor();
+#endif
+}
+template <class T> requires std::is_integral_v<T> constexpr T quotient(T a, T b) {
+  if (math::detail::negates(b)) return math::detail::wrap_negate(a);
   return T(a / b);
 }
-// The sign of a, as C's %.
-template <class T> constexpr T int_fmod(T a, T b) {
-  if (b == 0) detail::raise_zero_divisor();
-  if (detail::negates(b)) return 0;
+template <class T> requires std::is_integral_v<T> constexpr T left_over(T a, T b) {
+  if (math::detail::negates(b)) return 0;
   return T(a % b);
 }
-// The sign of b, as Python's %.
-template <class T> constexpr T int_remainder(T a, T b) {
-  const T r = int_fmod(a, b);
-  return r != 0 && ((r < 0) != (b < 0)) ? T(r + b) : r;
+
+// Modulo 2^bits; narrow types would be promoted to int, which may not overflow.
+template <class T> requires std::is_integral_v<T> constexpr T wrapped_product(T a, T b) { return T(uint64_t(a) * uint64_t(b)); }
+template <class T> requires std::is_integral_v<T> constexpr T wrapped_minus(T a) { return T(0 - uint64_t(a)); }
+template <class T> requires std::is_integral_v<T> constexpr double in_f64(T a) { return double(a); }
+
+}  // namespace fb
+
+namespace fb::math {
+
+template <class V> constexpr V int_div_trunc(V a, V b) {
+  require_divisor(b == k<V>(0));
+  return quotient(a, b);
 }
-template <class T> constexpr T int_div_floor(T a, T b) {
-  const T q = int_div_trunc(a, b);
-  if constexpr (std::is_signed_v<T>)
-    if (!detail::negates(b) && T(a % b) != 0 && ((a < 0) != (b < 0))) return T(q - 1);
-  return q;
+// The sign of a, as C's %.
+template <class V> constexpr V int_fmod(V a, V b) {
+  require_divisor(b == k<V>(0));
+  return left_over(a, b);
+}
+// The sign of b, as Python's %.
+template <class V> constexpr V int_remainder(V a, V b) {
+  const V r = fb::math::int_fmod(a, b);
+  return select((r != k<V>(0)) & ((r < k<V>(0)) ^ (b < k<V>(0))), V(r + b), r);
+}
+template <class V> constexpr V int_div_floor(V a, V b) {
+  const V q = fb::math::int_div_trunc(a, b);
+  return select((left_over(a, b) != k<V>(0)) & ((a < k<V>(0)) ^ (b < k<V>(0))), V(q - k<V>(1)), q);
 }
 // By squaring; a negative exponent gives 1/a^|b| truncated: 0 but for bases 1 and -1.
 template <class T> constexpr T int_pow(T a, T b) {

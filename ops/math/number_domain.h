@@ -35,6 +35,7 @@ template <class V> FB_INLINE V conj(V a) { return a; }
 template <class T> FB_INLINE Complex<T> conj(Complex<T> a) { return {a.re, -a.im}; }
 
 template <class V> inline constexpr bool is_number_v = std::is_integral_v<V>;          // integer or bool
+template <class V> inline constexpr bool is_bool_v = std::is_same_v<V, bool>;
 template <class V> inline constexpr bool is_real_v = is_f32<V> || is_f64<V>;
 template <class T> inline constexpr bool is_real_v<Complex<T>> = false;
 

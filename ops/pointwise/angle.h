@@ -10,7 +10,7 @@ struct Sinc : pointwise<Sinc> {
   static constexpr auto aliases = "special_sinc";
   static constexpr uint32_t types = types::floating | types::complex, forms = pointwise<Sinc>::forms | form::fn_inplace;
   static constexpr Promotion promotion{.int_to_float = true};
-  template <class V> static V fn(V x) {
+  template <class V> static constexpr V fn(V x) {
     const V z = x * k<V>(math::pi);
     return select(x == k<V>(0), k<V>(1), math::sin(z) / z);
   }
@@ -30,7 +30,7 @@ struct Deg2rad : pointwise<Deg2rad> {
   static constexpr uint32_t forms = pointwise<Deg2rad>::forms | form::fn_inplace;
   static constexpr Promotion promotion{.int_to_float = true};
   static void check(const Value*, DType compute) { FB_CHECK(!is_complex(compute), "deg2rad: angles are real numbers, ", compute, " was given"); }
-  template <class V> static V fn(V x) { return x * k<V>(0.017453292519943295769); }
+  template <class V> static constexpr V fn(V x) { return x * k<V>(0.017453292519943295769); }
   template <class V> static V vjp0(upstream<V> g) { return g.v * k<V>(0.017453292519943295769); }
   static constexpr auto doc = R"(deg2rad(input, *, out=None) -> Tensor
 
@@ -43,7 +43,7 @@ struct Rad2deg : pointwise<Rad2deg> {
   static constexpr uint32_t forms = pointwise<Rad2deg>::forms | form::fn_inplace;
   static constexpr Promotion promotion{.int_to_float = true};
   static void check(const Value*, DType compute) { FB_CHECK(!is_complex(compute), "rad2deg: angles are real numbers, ", compute, " was given"); }
-  template <class V> static V fn(V x) { return x * k<V>(57.295779513082320877); }
+  template <class V> static constexpr V fn(V x) { return x * k<V>(57.295779513082320877); }
   template <class V> static V vjp0(upstream<V> g) { return g.v * k<V>(57.295779513082320877); }
   static constexpr auto doc = R"(rad2deg(input, *, out=None) -> Tensor
 
@@ -55,7 +55,7 @@ struct Atan2 : pointwise<Atan2> {
   static constexpr auto schema = "atan2(Tensor self, Tensor other) -> Tensor";
   static constexpr auto aliases = "arctan2";
   static constexpr Promotion promotion{.int_to_float = true};
-  template <class V> static V fn(V a, V b) { return math::atan2(a, b); }
+  template <class V> static constexpr V fn(V a, V b) { return math::atan2(a, b); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> a, operand<1, V> b) {
     const V r = a.v * a.v + b.v * b.v;
     return select(r == k<V>(0), k<V>(0), g.v * (b.v / r));
@@ -72,7 +72,7 @@ FB_CARD(Atan2)
 
 struct Hypot : pointwise<Hypot> {
   static constexpr auto schema = "hypot(Tensor self, Tensor other) -> Tensor";
-  template <class V> static V fn(V a, V b) { return math::hypot(a, b); }
+  template <class V> static constexpr V fn(V a, V b) { return math::hypot(a, b); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> a, value<V> y) { return g.v * (a.v / y.v); }
   template <class V> static V vjp1(upstream<V> g, operand<1, V> b, value<V> y) { return g.v * (b.v / y.v); }
   static constexpr auto doc = R"(hypot(input, other, *, out=None) -> Tensor

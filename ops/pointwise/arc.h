@@ -10,7 +10,7 @@ struct Asin : pointwise<Asin> {
   static constexpr auto aliases = "arcsin";
   static constexpr uint32_t types = types::floating | types::complex, forms = pointwise<Asin>::forms | form::fn_inplace;
   static constexpr Promotion promotion{.int_to_float = true};
-  template <class V> static V fn(V x) { return math::asin(x); }
+  template <class V> static constexpr V fn(V x) { return math::asin(x); }
   template <class V> static V d0(operand<0, V> x) { return k<V>(1) / math::sqrt(k<V>(1) - x.v * x.v); }
   static constexpr auto doc = R"(asin(input, *, out=None) -> Tensor
 
@@ -23,7 +23,7 @@ struct Acos : pointwise<Acos> {
   static constexpr auto aliases = "arccos";
   static constexpr uint32_t types = types::floating | types::complex, forms = pointwise<Acos>::forms | form::fn_inplace;
   static constexpr Promotion promotion{.int_to_float = true};
-  template <class V> static V fn(V x) { return math::acos(x); }
+  template <class V> static constexpr V fn(V x) { return math::acos(x); }
   template <class V> static V d0(operand<0, V> x) { return k<V>(-1) / math::sqrt(k<V>(1) - x.v * x.v); }
   static constexpr auto doc = R"(acos(input, *, out=None) -> Tensor
 
@@ -36,7 +36,7 @@ struct Atan : pointwise<Atan> {
   static constexpr auto aliases = "arctan";
   static constexpr uint32_t types = types::floating | types::complex, forms = pointwise<Atan>::forms | form::fn_inplace;
   static constexpr Promotion promotion{.int_to_float = true};
-  template <class V> static V fn(V x) { return math::atan(x); }
+  template <class V> static constexpr V fn(V x) { return math::atan(x); }
   template <class V> static V d0(operand<0, V> x) { return k<V>(1) / (k<V>(1) + x.v * x.v); }
   static constexpr auto doc = R"(atan(input, *, out=None) -> Tensor
 

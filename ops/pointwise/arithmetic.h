@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "ops/math/integer.h"
 #include "ops/math/math.h"
 
 namespace fb::cards {
@@ -19,8 +20,8 @@ inline bool is_one(const Scalar& s) { return !s.is_complex() && s.to_double() ==
 struct Add : pointwise<Add> {
   static constexpr auto schema = "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
   static constexpr uint32_t types = types::all, numbers = 0b11;
-  template <class V> static V fn(V a, V b, V alpha) {
-    if constexpr (std::is_same_v<V, bool>) return a || (b && alpha);
+  template <class V> static constexpr V fn(V a, V b, V alpha) {
+    if constexpr (is_bool_v<V>) return V(a | (b & alpha));
     else if constexpr (is_real_v<V>) return fma(b, alpha, a);
     else return V(a + V(alpha * b));
   }
@@ -46,7 +47,7 @@ struct Sub : pointwise<Sub> {
   static constexpr auto schema = "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
   static constexpr auto aliases = "subtract";
   static constexpr uint32_t types = types::floating | types::complex | types::integral, numbers = 0b11;
-  template <class V> static V fn(V a, V b, V alpha) {
+  template <class V> static constexpr V fn(V a, V b, V alpha) {
     if constexpr (is_real_v<V>) return fma(-b, alpha, a);
     else return V(a - V(alpha * b));
   }
@@ -65,7 +66,7 @@ FB_CARD(Sub)
 struct Rsub : pointwise<Rsub> {
   static constexpr auto schema = "rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
   static constexpr uint32_t types = Sub::types, numbers = 0b10, forms = form::fn | form::out;
-  template <class V> static V fn(V a, V b, V alpha) { return Sub::fn<V>(b, a, alpha); }
+  template <class V> static constexpr V fn(V a, V b, V alpha) { return Sub::fn<V>(b, a, alpha); }
   static void check(const Value* args, DType compute) { check_sub("rsub", args, compute); }
   static Tensor d_self(grad<0> g, arg<2, Scalar> alpha) {
     return is_one(alpha.v) ? op<"neg">(*g) : op<"mul">(*g, op<"neg">(op<"mul">(domain<Tensor>::constant(1), alpha.v)));
@@ -82,9 +83,9 @@ struct Mul : pointwise<Mul> {
   static constexpr auto schema = "mul.Tensor(Tensor self, Tensor other) -> Tensor";
   static constexpr auto aliases = "multiply";
   static constexpr uint32_t types = types::all | types::wide_unsigned, numbers = 0b11;
-  template <class V> static V fn(V a, V b) {
-    if constexpr (std::is_same_v<V, bool>) return a && b;
-    else if constexpr (is_number_v<V>) return V(std::make_unsigned_t<V>(a) * uint64_t(b));  // wraps
+  template <class V> static constexpr V fn(V a, V b) {
+    if constexpr (is_bool_v<V>) return V(a & b);
+    else if constexpr (is_number_v<V>) return wrapped_product(a, b);
     else return a * b;
   }
   template <class V> static V d0(operand<1, V> b) { return b; }
@@ -99,8 +100,8 @@ struct Neg : pointwise<Neg> {
   static constexpr auto schema = "neg(Tensor self) -> Tensor";
   static constexpr auto aliases = "negative";
   static constexpr uint32_t types = Sub::types, forms = pointwise<Neg>::forms | form::fn_inplace;
-  template <class V> static V fn(V x) {
-    if constexpr (is_number_v<V>) return V(0 - uint64_t(x));
+  template <class V> static constexpr V fn(V x) {
+    if constexpr (is_number_v<V>) return wrapped_minus(x);
     else return -x;
   }
   template <class V> static V vjp0(upstream<V> g) { return -g.v; }
@@ -126,7 +127,7 @@ struct Reciprocal : pointwise<Reciprocal> {
   static constexpr auto schema = "reciprocal(Tensor self) -> Tensor";
   static constexpr uint32_t types = types::floating | types::complex, forms = pointwise<Reciprocal>::forms | form::fn_inplace;
   static constexpr Promotion promotion{.int_to_float = true};
-  template <class V> static V fn(V x) { return k<V>(1) / x; }
+  template <class V> static constexpr V fn(V x) { return k<V>(1) / x; }
   template <class V> static V d0(value<V> y) { return -(y.v * y.v); }
   static constexpr auto doc = R"(reciprocal(input, *, out=None) -> Tensor
 

@@ -13,7 +13,7 @@ struct I0 : pointwise<I0> {
   static constexpr auto aliases = "special_i0";
   static constexpr uint32_t forms = pointwise<I0>::forms | form::fn_inplace;
   static constexpr Promotion promotion{.int_to_float = true};
-  template <class V> static V fn(V x) { return math::i0(x); }
+  template <class V> static constexpr V fn(V x) { return math::i0(x); }
   template <class V> static V d0(operand<0, V> x) { return math::i1(x.v); }
   static constexpr auto doc = R"(i0(input, *, out=None) -> Tensor
 
@@ -26,7 +26,7 @@ struct I0e : pointwise<I0e> {
   static constexpr auto grad_name = "SpecialI0EBackward0";
   static constexpr uint32_t forms = form::special | form::out;
   static constexpr Promotion promotion{.int_to_float = true};
-  template <class V> static V fn(V x) { return math::i0e(x); }
+  template <class V> static constexpr V fn(V x) { return math::i0e(x); }
   template <class V> static V d0(operand<0, V> x, value<V> y) { return math::i1e(x.v) - sign_of(x.v) * y.v; }
   template <class V> static V sign_of(const V& x) {
     if constexpr (std::is_same_v<V, Tensor>) return op<"sgn">(x);
@@ -42,7 +42,7 @@ struct I1 : pointwise<I1> {
   static constexpr auto schema = "special_i1(Tensor self) -> Tensor";
   static constexpr uint32_t forms = form::special | form::out;
   static constexpr Promotion promotion{.int_to_float = true};
-  template <class V> static V fn(V x) { return math::i1(x); }
+  template <class V> static constexpr V fn(V x) { return math::i1(x); }
   template <class V> static V d0(operand<0, V> x, value<V> y) {
     const auto zero = x.v == k<V>(0);
     return select(zero, k<V>(0.5), math::i0(x.v) - y.v / select(zero, k<V>(1), x.v));
@@ -58,7 +58,7 @@ struct I1e : pointwise<I1e> {
   static constexpr auto grad_name = "SpecialI1EBackward0";
   static constexpr uint32_t forms = form::special | form::out;
   static constexpr Promotion promotion{.int_to_float = true};
-  template <class V> static V fn(V x) { return math::i1e(x); }
+  template <class V> static constexpr V fn(V x) { return math::i1e(x); }
   template <class V> static V d0(operand<0, V> x, value<V> y) {
     const auto zero = x.v == k<V>(0);
     const V z = select(zero, k<V>(1), x.v);
@@ -80,7 +80,7 @@ template <class C> struct bessel_function : pointwise<C> {
 #define FB_BESSEL_CARD_AS(Struct, name, function, arg, text)                                  \
   struct Struct : bessel_function<Struct> {                                                   \
     static constexpr auto schema = "special_" #name "(Tensor " arg ") -> Tensor";             \
-    template <class V> static V fn(V x) { return math::function(x); }                         \
+    template <class V> static constexpr V fn(V x) { return math::function(x); }                         \
     static constexpr auto doc = #name "(input, *, out=None) -> Tensor\n\n" text;              \
   };                                                                                          \
   FB_CARD(Struct)

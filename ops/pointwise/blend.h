@@ -18,7 +18,7 @@ struct Where : pointwise<Where> {
     const DType d = args[0].t->dtype;
     FB_CHECK(d == DType::boolean || d == DType::u8, "where: condition must be a bool tensor, ", d, " of shape ", args[0].t->sizes, " was given");
   }
-  template <class V> static V fn(mask_t<V> c, V a, V b) { return select(c, a, b); }
+  template <class V> static constexpr V fn(mask_t<V> c, V a, V b) { return select(c, a, b); }
   template <class V> static V vjp1(upstream<V> g, operand<0, V> c) { return masked(c.v != k<V>(0), g.v); }
   template <class V> static V vjp2(upstream<V> g, operand<0, V> c) { return select(c.v != k<V>(0), k<V>(0), g.v); }
   static constexpr auto doc = R"(where(condition, input, other, *, out=None) -> Tensor
@@ -41,7 +41,7 @@ struct LerpScalar : pointwise<LerpScalar> {
     FB_CHECK(args[0].t->dtype == args[1].t->dtype, "lerp: input is ", args[0].t->dtype, " and end is ", args[1].t->dtype, "; both must have one type");
   }
   // From the nearer end, so that weight 1 gives end exactly.
-  template <class V> static V fn(V a, V b, V w) {
+  template <class V> static constexpr V fn(V a, V b, V w) {
     if constexpr (is_complex_v<V>) return math::abs(w) < 0.5 ? a + w * (b - a) : b - (b - a) * (V(1) - w);
     else return select(abs(w) < k<V>(0.5), fma(w, b - a, a), b - (b - a) * (k<V>(1) - w));
   }
@@ -60,7 +60,7 @@ struct LerpTensor : pointwise<LerpTensor> {
     LerpScalar::check(args, compute);
     FB_CHECK(args[0].t->dtype == args[2].t->dtype, "lerp: input is ", args[0].t->dtype, " and weight is ", args[2].t->dtype, "; both must have one type");
   }
-  template <class V> static V fn(V a, V b, V w) { return LerpScalar::fn<V>(a, b, w); }
+  template <class V> static constexpr V fn(V a, V b, V w) { return LerpScalar::fn<V>(a, b, w); }
   template <class V> static V d0(operand<2, V> w) { return k<V>(1) - w.v; }
   template <class V> static V d1(operand<2, V> w) { return w; }
   template <class V> static V d2(operand<0, V> a, operand<1, V> b) { return b.v - a.v; }

@@ -30,7 +30,7 @@ struct Clamp : clamping<Clamp> {
   static constexpr int modes = 3;
   static int mode(const Value* args) { return bounds_given(args); }
   static void check(const Value* args, DType) { check_bounds(args); }
-  template <class V, int M> static V fn(V x, V lo, V hi) { return clamp_to<V, M>(x, lo, hi); }
+  template <class V, int M> static constexpr V fn(V x, V lo, V hi) { return clamp_to<V, M>(x, lo, hi); }
   template <class V, int M> static V vjp0(upstream<V> g, operand<0, V> x, operand<1, V> lo, operand<2, V> hi) {
     if constexpr (M == 0) return masked((x.v > lo.v) & (x.v < hi.v), g.v);
     else if constexpr (M == 1) return masked(x.v > lo.v, g.v);
@@ -50,7 +50,7 @@ struct ClampTensor : clamping<ClampTensor> {
   static constexpr int modes = 3;
   static int mode(const Value* args) { return bounds_given(args); }
   static void check(const Value* args, DType) { check_bounds(args); }
-  template <class V, int M> static V fn(V x, V lo, V hi) { return clamp_to<V, M>(x, lo, hi); }
+  template <class V, int M> static constexpr V fn(V x, V lo, V hi) { return clamp_to<V, M>(x, lo, hi); }
   template <class V, int M> static V vjp0(upstream<V> g, operand<0, V> x, operand<1, V> lo, operand<2, V> hi) {
     if constexpr (M == 0) {
       const auto edge = ((x.v == lo.v) | (x.v == hi.v)) & (lo.v != hi.v);

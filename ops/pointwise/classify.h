@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "ops/math/integer.h"
 #include "ops/math/math.h"
 
 namespace fb::cards {
@@ -13,8 +14,8 @@ template <class C> struct classifier : pointwise<C> {
 
 struct Isnan : classifier<Isnan> {
   static constexpr auto schema = "isnan(Tensor self) -> Tensor";
-  template <class V> static mask_t<V> fn(V x) {
-    if constexpr (is_number_v<V>) return false;
+  template <class V> static constexpr mask_t<V> fn(V x) {
+    if constexpr (is_number_v<V>) return k<mask_t<V>>(false);
     else return isnan(x);
   }
   static constexpr auto doc = R"(isnan(input) -> Tensor
@@ -25,8 +26,8 @@ FB_CARD(Isnan)
 
 struct Isinf : classifier<Isinf> {
   static constexpr auto schema = "isinf(Tensor self) -> Tensor";
-  template <class V> static mask_t<V> fn(V x) {
-    if constexpr (is_number_v<V>) return false;
+  template <class V> static constexpr mask_t<V> fn(V x) {
+    if constexpr (is_number_v<V>) return k<mask_t<V>>(false);
     else if constexpr (is_complex_v<V>) return fn(x.re) || fn(x.im);
     else return abs(x) == inf<V>();
   }
@@ -38,8 +39,8 @@ FB_CARD(Isinf)
 
 struct Isfinite : classifier<Isfinite> {
   static constexpr auto schema = "isfinite(Tensor self) -> Tensor";
-  template <class V> static mask_t<V> fn(V x) {
-    if constexpr (is_number_v<V>) return true;
+  template <class V> static constexpr mask_t<V> fn(V x) {
+    if constexpr (is_number_v<V>) return k<mask_t<V>>(true);
     else if constexpr (is_complex_v<V>) return fn(x.re) && fn(x.im);
     else return abs(x) < inf<V>();
   }
@@ -58,8 +59,8 @@ struct Isposinf : classifier<Isposinf> {
   static constexpr uint32_t types = types::floating | types::integral | types::boolean | types::wide_unsigned;
   static constexpr uint32_t forms = form::fn | form::method | form::out;
   static void check(const Value*, DType compute) { check_ordered("isposinf", compute); }
-  template <class V> static mask_t<V> fn(V x) {
-    if constexpr (is_number_v<V>) return false;
+  template <class V> static constexpr mask_t<V> fn(V x) {
+    if constexpr (is_number_v<V>) return k<mask_t<V>>(false);
     else return x == inf<V>();
   }
   static constexpr auto doc = R"(isposinf(input, *, out=None) -> Tensor
@@ -72,8 +73,8 @@ struct Isneginf : classifier<Isneginf> {
   static constexpr auto schema = "isneginf(Tensor self) -> Tensor";
   static constexpr uint32_t types = Isposinf::types, forms = Isposinf::forms;
   static void check(const Value*, DType compute) { check_ordered("isneginf", compute); }
-  template <class V> static mask_t<V> fn(V x) {
-    if constexpr (is_number_v<V>) return false;
+  template <class V> static constexpr mask_t<V> fn(V x) {
+    if constexpr (is_number_v<V>) return k<mask_t<V>>(false);
     else return x == -inf<V>();
   }
   static constexpr auto doc = R"(isneginf(input, *, out=None) -> Tensor
@@ -84,8 +85,8 @@ FB_CARD(Isneginf)
 
 struct Isreal : classifier<Isreal> {
   static constexpr auto schema = "isreal(Tensor self) -> Tensor";
-  template <class V> static mask_t<V> fn(V x) {
-    if constexpr (is_number_v<V>) return true;
+  template <class V> static constexpr mask_t<V> fn(V x) {
+    if constexpr (is_number_v<V>) return k<mask_t<V>>(true);
     else if constexpr (is_complex_v<V>) return x.im == 0;
     else return (x == x) | (x != x);
   }
@@ -109,10 +110,11 @@ struct Isclose : pointwise<Isclose> {
   }
   // The tolerances do not fit integers: attributes come as the numbers they are.
   static constexpr bool raw_attributes = true;
-  template <class V, int M> static mask_t<V> fn(V a, V b, double rtol, double atol, double) {
+  template <class V, int M> static constexpr mask_t<V> fn(V a, V b, double rtol, double atol, double) {
     if constexpr (is_number_v<V>) {
-      const double x = double(a), y = double(b);
-      return fb::abs(x - y) <= atol + fb::abs(rtol * y);
+      const auto x = in_f64(a), y = in_f64(b);
+      using D = std::remove_const_t<decltype(x)>;
+      return abs(x - y) <= k<D>(atol) + abs(k<D>(rtol) * y);
     } else if constexpr (is_complex_v<V>) {
       const double d = math::abs(cdouble(a) - cdouble(b));
       if (M && isnan(a) && isnan(b)) return true;

@@ -12,7 +12,7 @@ template <class C> struct comparison : pointwise<C> {
 struct Eq : comparison<Eq> {
   static constexpr auto schema = "eq.Tensor(Tensor self, Tensor other) -> Tensor";
   static constexpr uint32_t types = types::all | types::wide_unsigned;
-  template <class V> static mask_t<V> fn(V a, V b) { return a == b; }
+  template <class V> static constexpr mask_t<V> fn(V a, V b) { return a == b; }
   static constexpr auto doc = R"(eq(input, other, *, out=None) -> Tensor
 
 input == other, elementwise, as a bool tensor.)";
@@ -23,7 +23,7 @@ struct Ne : comparison<Ne> {
   static constexpr auto schema = "ne.Tensor(Tensor self, Tensor other) -> Tensor";
   static constexpr auto aliases = "not_equal";
   static constexpr uint32_t types = types::all | types::wide_unsigned;
-  template <class V> static mask_t<V> fn(V a, V b) { return a != b; }
+  template <class V> static constexpr mask_t<V> fn(V a, V b) { return a != b; }
   static constexpr auto doc = R"(ne(input, other, *, out=None) -> Tensor
 
 input != other, elementwise, as a bool tensor.)";
@@ -33,7 +33,7 @@ FB_CARD(Ne)
 struct Lt : comparison<Lt> {
   static constexpr auto schema = "lt.Tensor(Tensor self, Tensor other) -> Tensor";
   static constexpr auto aliases = "less";
-  template <class V> static mask_t<V> fn(V a, V b) { return a < b; }
+  template <class V> static constexpr mask_t<V> fn(V a, V b) { return a < b; }
   static constexpr auto doc = R"(lt(input, other, *, out=None) -> Tensor
 
 input < other, elementwise, as a bool tensor.)";
@@ -43,7 +43,7 @@ FB_CARD(Lt)
 struct Le : comparison<Le> {
   static constexpr auto schema = "le.Tensor(Tensor self, Tensor other) -> Tensor";
   static constexpr auto aliases = "less_equal";
-  template <class V> static mask_t<V> fn(V a, V b) { return a <= b; }
+  template <class V> static constexpr mask_t<V> fn(V a, V b) { return a <= b; }
   static constexpr auto doc = R"(le(input, other, *, out=None) -> Tensor
 
 input <= other, elementwise, as a bool tensor.)";
@@ -53,7 +53,7 @@ FB_CARD(Le)
 struct Gt : comparison<Gt> {
   static constexpr auto schema = "gt.Tensor(Tensor self, Tensor other) -> Tensor";
   static constexpr auto aliases = "greater";
-  template <class V> static mask_t<V> fn(V a, V b) { return a > b; }
+  template <class V> static constexpr mask_t<V> fn(V a, V b) { return a > b; }
   static constexpr auto doc = R"(gt(input, other, *, out=None) -> Tensor
 
 input > other, elementwise, as a bool tensor.)";
@@ -63,7 +63,7 @@ FB_CARD(Gt)
 struct Ge : comparison<Ge> {
   static constexpr auto schema = "ge.Tensor(Tensor self, Tensor other) -> Tensor";
   static constexpr auto aliases = "greater_equal";
-  template <class V> static mask_t<V> fn(V a, V b) { return a >= b; }
+  template <class V> static constexpr mask_t<V> fn(V a, V b) { return a >= b; }
   static constexpr auto doc = R"(ge(input, other, *, out=None) -> Tensor
 
 input >= other, elementwise, as a bool tensor.)";

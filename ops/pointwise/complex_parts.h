@@ -11,7 +11,7 @@ struct Angle : pointwise<Angle> {
   static constexpr auto schema = "angle(Tensor self) -> Tensor";
   static constexpr uint32_t types = types::floating | types::complex, forms = form::fn | form::method | form::out;
   static constexpr Promotion promotion{.int_to_float = true, .result = ResultType::real};
-  template <class V> static auto fn(V x) {
+  template <class V> static constexpr auto fn(V x) {
     if constexpr (is_complex_v<V>) return math::angle(x);
     else return select(x < k<V>(0), k<V>(math::pi), select(isnan(x), x, k<V>(0)));
   }
@@ -35,7 +35,7 @@ struct ConjPhysical : pointwise<ConjPhysical> {
   static constexpr auto schema = "conj_physical(Tensor self) -> Tensor";
   static constexpr auto aliases = "_conj_physical";
   static constexpr uint32_t types = types::all | types::wide_unsigned, forms = pointwise<ConjPhysical>::forms | form::fn_inplace;
-  template <class V> static V fn(V x) { return conj(x); }
+  template <class V> static constexpr V fn(V x) { return conj(x); }
   template <class V> static V vjp0(upstream<V> g) { return conj(g.v); }
   static constexpr auto doc = R"(conj_physical(input, *, out=None) -> Tensor
 

@@ -13,7 +13,7 @@ struct Div : pointwise<Div> {
   static constexpr auto aliases = "divide true_divide";
   static constexpr uint32_t types = types::floating | types::complex, numbers = 0b11;
   static constexpr Promotion promotion{.int_to_float = true};
-  template <class V> static V fn(V a, V b) { return a / b; }
+  template <class V> static constexpr V fn(V a, V b) { return a / b; }
   template <class V> static V vjp0(upstream<V> g, operand<1, V> b) { return g.v / conj(b.v); }
   template <class V> static V d1(operand<0, V> a, operand<1, V> b) { return -((a.v / b.v) / b.v); }
   static constexpr auto doc = R"(div(input, other, *, rounding_mode=None, out=None) -> Tensor
@@ -39,7 +39,7 @@ struct DivMode : pointwise<DivMode> {
     if (mode(args) != 0 && is_complex(compute))
       raise_not_implemented("div: rounding_mode='", args[2].string(), "' is not defined for ", compute);
   }
-  template <class V, int M> static V fn(V a, V b) {
+  template <class V, int M> static constexpr V fn(V a, V b) {
     if constexpr (is_number_v<V>) {
       if constexpr (M == 1) return math::int_div_trunc(a, b);
       else if constexpr (M == 2) return math::int_div_floor(a, b);
@@ -62,7 +62,7 @@ FB_CARD(DivMode)
 struct FloorDivide : pointwise<FloorDivide> {
   static constexpr auto schema = "floor_divide(Tensor self, Tensor other) -> Tensor";
   static constexpr uint32_t types = types::floating | types::integral, numbers = 0b11;
-  template <class V> static V fn(V a, V b) {
+  template <class V> static constexpr V fn(V a, V b) {
     if constexpr (is_number_v<V>) return math::int_div_floor(a, b);
     else return math::floor_divide(a, b);
   }
@@ -78,7 +78,7 @@ struct Remainder : pointwise<Remainder> {
   static constexpr auto schema = "remainder.Tensor(Tensor self, Tensor other) -> Tensor";
   static constexpr auto grad_name = "RemainderBackward1";
   static constexpr uint32_t types = types::floating | types::integral;
-  template <class V> static V fn(V a, V b) {
+  template <class V> static constexpr V fn(V a, V b) {
     if constexpr (is_number_v<V>) return math::int_remainder(a, b);
     else return math::remainder(a, b);
   }
@@ -112,7 +112,7 @@ struct Fmod : pointwise<Fmod> {
   static constexpr auto schema = "fmod.Tensor(Tensor self, Tensor other) -> Tensor";
   static constexpr auto grad_name = "FmodBackward1";
   static constexpr uint32_t types = types::floating | types::integral;
-  template <class V> static V fn(V a, V b) {
+  template <class V> static constexpr V fn(V a, V b) {
     if constexpr (is_number_v<V>) return math::int_fmod(a, b);
     else return math::fmod(a, b);
   }

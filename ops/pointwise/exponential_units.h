@@ -10,7 +10,7 @@ namespace fb::cards {
 struct Elu : pointwise<Elu> {
   static constexpr auto schema = "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor";
   static constexpr uint32_t forms = form::nn | form::inplace | form::out;
-  template <class V> static V fn(V x, V alpha, V scale, V input_scale) {
+  template <class V> static constexpr V fn(V x, V alpha, V scale, V input_scale) {
     // Above 0 the exponential is not taken; clamped there, it cannot overflow.
     const V low = math::expm1(min(x, k<V>(0)) * input_scale) * (alpha * scale);
     return select(x < k<V>(0), low, x * scale);
@@ -47,7 +47,7 @@ struct Celu : pointwise<Celu> {
   static constexpr auto schema = "celu(Tensor self, Scalar alpha=1.0) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::inplace | form::fn_inplace | form::out;
   static void check(const Value* args, DType) { FB_CHECK(args[1].floating() != 0, "celu: alpha must not be 0"); }
-  template <class V> static V fn(V x, V alpha) {
+  template <class V> static constexpr V fn(V x, V alpha) {
     return select(x < k<V>(0), math::expm1(min(x, k<V>(0)) / alpha) * alpha, x);
   }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, attr<0, V> alpha) {

@@ -15,7 +15,7 @@ template <class C> struct extreme : pointwise<C> {
 
 struct Maximum : extreme<Maximum> {
   static constexpr auto schema = "maximum(Tensor self, Tensor other) -> Tensor";
-  template <class V> static V fn(V a, V b) { return math::maximum(a, b); }
+  template <class V> static constexpr V fn(V a, V b) { return math::maximum(a, b); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> a, operand<1, V> b) { return chosen<V>(g, a, b); }
   template <class V> static V vjp1(upstream<V> g, operand<0, V> a, operand<1, V> b) { return chosen<V>(g, b, a); }
   static constexpr auto doc = R"(maximum(input, other, *, out=None) -> Tensor
@@ -26,7 +26,7 @@ FB_CARD(Maximum)
 
 struct Minimum : extreme<Minimum> {
   static constexpr auto schema = "minimum(Tensor self, Tensor other) -> Tensor";
-  template <class V> static V fn(V a, V b) { return math::minimum(a, b); }
+  template <class V> static constexpr V fn(V a, V b) { return math::minimum(a, b); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> a, operand<1, V> b) { return chosen<V>(g, -a.v, -b.v); }
   template <class V> static V vjp1(upstream<V> g, operand<0, V> a, operand<1, V> b) { return chosen<V>(g, -b.v, -a.v); }
   static constexpr auto doc = R"(minimum(input, other, *, out=None) -> Tensor
@@ -37,7 +37,7 @@ FB_CARD(Minimum)
 
 struct Fmax : extreme<Fmax> {
   static constexpr auto schema = "fmax(Tensor self, Tensor other) -> Tensor";
-  template <class V> static V fn(V a, V b) { return math::fmax(a, b); }
+  template <class V> static constexpr V fn(V a, V b) { return math::fmax(a, b); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> a, operand<1, V> b) { return chosen<V>(g, a, b); }
   template <class V> static V vjp1(upstream<V> g, operand<0, V> a, operand<1, V> b) { return chosen<V>(g, b, a); }
   static constexpr auto doc = R"(fmax(input, other, *, out=None) -> Tensor
@@ -48,7 +48,7 @@ FB_CARD(Fmax)
 
 struct Fmin : extreme<Fmin> {
   static constexpr auto schema = "fmin(Tensor self, Tensor other) -> Tensor";
-  template <class V> static V fn(V a, V b) { return math::fmin(a, b); }
+  template <class V> static constexpr V fn(V a, V b) { return math::fmin(a, b); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> a, operand<1, V> b) { return chosen<V>(g, -a.v, -b.v); }
   template <class V> static V vjp1(upstream<V> g, operand<0, V> a, operand<1, V> b) { return chosen<V>(g, -b.v, -a.v); }
   static constexpr auto doc = R"(fmin(input, other, *, out=None) -> Tensor
@@ -65,7 +65,7 @@ struct ClampMin : bounding<ClampMin> {
   static constexpr auto schema = "clamp_min(Tensor self, Scalar min) -> Tensor";
   static constexpr auto grad_name = "ClampMinBackward0";
   static constexpr uint64_t scalar_operands = 0b10;
-  template <class V> static V fn(V x, V lo) { return math::maximum(x, lo); }
+  template <class V> static constexpr V fn(V x, V lo) { return math::maximum(x, lo); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, operand<1, V> lo) { return masked(x.v > lo.v, g.v); }
   static constexpr auto doc = "clamp_min(input, min, *, out=None) -> Tensor\n\nclamp with a lower bound only.";
 };
@@ -83,7 +83,7 @@ struct ClampMax : bounding<ClampMax> {
   static constexpr auto schema = "clamp_max(Tensor self, Scalar max) -> Tensor";
   static constexpr auto grad_name = "ClampMaxBackward0";
   static constexpr uint64_t scalar_operands = 0b10;
-  template <class V> static V fn(V x, V hi) { return math::minimum(x, hi); }
+  template <class V> static constexpr V fn(V x, V hi) { return math::minimum(x, hi); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, operand<1, V> hi) { return masked(x.v < hi.v, g.v); }
   static constexpr auto doc = "clamp_max(input, max, *, out=None) -> Tensor\n\nclamp with an upper bound only.";
 };

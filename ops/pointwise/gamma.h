@@ -10,7 +10,7 @@ struct Lgamma : pointwise<Lgamma> {
   static constexpr auto schema = "lgamma(Tensor self) -> Tensor";
   static constexpr auto aliases = "special_gammaln";
   static constexpr Promotion promotion{.int_to_float = true};
-  template <class V> static V fn(V x) { return math::lgamma(x); }
+  template <class V> static constexpr V fn(V x) { return math::lgamma(x); }
   template <class V> static V d0(operand<0, V> x) { return math::digamma(x.v); }
   static constexpr auto doc = R"(lgamma(input, *, out=None) -> Tensor
 
@@ -27,7 +27,7 @@ struct Digamma : pointwise<Digamma> {
   static constexpr auto schema = "digamma(Tensor self) -> Tensor";
   static constexpr auto aliases = "special_digamma special_psi";
   static constexpr Promotion promotion{.int_to_float = true};
-  template <class V> static V fn(V x) { return math::digamma(x); }
+  template <class V> static constexpr V fn(V x) { return math::digamma(x); }
   template <class V> static V d0(operand<0, V> x) {
     if constexpr (std::is_same_v<V, Tensor>) return op<"polygamma">(int64_t(1), x.v);
     else return math::trigamma(x.v);
@@ -47,7 +47,7 @@ struct Polygamma : pointwise<Polygamma> {
   static void check(const Value* args, DType) {
     FB_CHECK(args[0].integer() >= 0, "polygamma: n must be at least 0, ", args[0].integer(), " was given");
   }
-  template <class V> static V fn(V x, double n) { return math::polygamma(int64_t(n), x); }
+  template <class V> static constexpr V fn(V x, double n) { return math::polygamma(int64_t(n), x); }
   static Tensor d_self(grad<0> g, arg<0, int64_t> n, in<1> x) { return *g * op<"polygamma">(int64_t(n.v + 1), *x); }
   using vjp = rules<wrt<1, d_self>>;
   static constexpr auto doc = R"(polygamma(n, input, *, out=None) -> Tensor
@@ -70,7 +70,7 @@ struct Mvlgamma : pointwise<Mvlgamma> {
   static void check(const Value* args, DType) {
     FB_CHECK(args[1].integer() >= 1, "mvlgamma: p must be at least 1, ", args[1].integer(), " was given");
   }
-  template <class V> static V fn(V x, double p) {
+  template <class V> static constexpr V fn(V x, double p) {
     double sum = p * (p - 1) / 4 * 1.1447298858494001741;  // log pi
     for (int64_t i = 0; i < int64_t(p); ++i) sum += math::lgamma(double(x) - 0.5 * double(i));
     return V(sum);
@@ -94,7 +94,7 @@ struct Igamma : pointwise<Igamma> {
   static constexpr auto schema = "igamma(Tensor self, Tensor other) -> Tensor";
   static constexpr auto aliases = "special_gammainc";
   static constexpr bool lane_by_lane = true;
-  template <class V> static V fn(V a, V x) { return math::igamma(a, x); }
+  template <class V> static constexpr V fn(V a, V x) { return math::igamma(a, x); }
   static Tensor none(grad<0>) { raise_not_implemented("igamma has no derivative for its first argument"); }
   static Tensor d_other(grad<0> g, in<0> a, in<1> x) { return *g * igamma_slope(*a, *x); }
   using vjp = rules<wrt<0, none>, wrt<1, d_other>>;
@@ -107,7 +107,7 @@ struct Igammac : pointwise<Igammac> {
   static constexpr auto schema = "igammac(Tensor self, Tensor other) -> Tensor";
   static constexpr auto aliases = "special_gammaincc";
   static constexpr bool lane_by_lane = true;
-  template <class V> static V fn(V a, V x) { return math::igammac(a, x); }
+  template <class V> static constexpr V fn(V a, V x) { return math::igammac(a, x); }
   static Tensor none(grad<0>) { raise_not_implemented("igammac has no derivative for its first argument"); }
   static Tensor d_other(grad<0> g, in<0> a, in<1> x) { return -(*g * igamma_slope(*a, *x)); }
   using vjp = rules<wrt<0, none>, wrt<1, d_other>>;
@@ -123,7 +123,7 @@ struct Zeta : pointwise<Zeta> {
   static constexpr uint32_t types = types::bit(DType::f32) | types::bit(DType::f64), forms = form::special | form::out;
   static constexpr Promotion promotion{.int_to_float = true};
   static constexpr bool lane_by_lane = true;
-  template <class V> static V fn(V x, V q) { return math::zeta(x, q); }
+  template <class V> static constexpr V fn(V x, V q) { return math::zeta(x, q); }
   static Tensor none(grad<0>) { raise_not_implemented("zeta has no derivative for its first argument"); }
   static Tensor d_other(grad<0> g, in<0> x, in<1> q) { return -(*g * (*x * op<"special_zeta">(*x + 1.0, *q))); }
   using vjp = rules<wrt<0, none>, wrt<1, d_other>>;

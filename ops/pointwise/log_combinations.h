@@ -8,7 +8,7 @@ namespace fb::cards {
 struct Logaddexp : pointwise<Logaddexp> {
   static constexpr auto schema = "logaddexp(Tensor self, Tensor other) -> Tensor";
   static constexpr uint32_t types = types::floating | types::complex, forms = form::fn | form::method | form::out;
-  template <class V> static V fn(V a, V b) { 
+  template <class V> static constexpr V fn(V a, V b) { 
     if constexpr (is_complex_v<V>) {  // scaled by the term of the larger real part
       const V m = a.re > b.re ? a : b, l = a.re > b.re ? b : a;
       return m.re == -__builtin_inf() ? m : m + math::log(V(1) + math::exp(l - m));
@@ -25,7 +25,7 @@ FB_CARD(Logaddexp)
 struct Logaddexp2 : pointwise<Logaddexp2> {
   static constexpr auto schema = "logaddexp2(Tensor self, Tensor other) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::method | form::out;
-  template <class V> static V fn(V a, V b) { return math::logaddexp2(a, b); }
+  template <class V> static constexpr V fn(V a, V b) { return math::logaddexp2(a, b); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> a, operand<1, V> b) { return g.v / (k<V>(1) + math::exp2(b.v - a.v)); }
   template <class V> static V vjp1(upstream<V> g, operand<0, V> a, operand<1, V> b) { return g.v / (k<V>(1) + math::exp2(a.v - b.v)); }
   static constexpr auto doc = R"(logaddexp2(input, other, *, out=None) -> Tensor
@@ -40,7 +40,7 @@ struct Xlogy : pointwise<Xlogy> {
   static constexpr auto grad_name = "XlogyBackward0";
   static constexpr uint32_t forms = pointwise<Xlogy>::forms | form::fn_inplace;
   static constexpr Promotion promotion{.int_to_float = true};
-  template <class V> static V fn(V a, V b) { return math::xlogy(a, b); }
+  template <class V> static constexpr V fn(V a, V b) { return math::xlogy(a, b); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> a, operand<1, V> b) {
     return select((a.v == k<V>(0)) & (b.v <= k<V>(0)), k<V>(0), g.v * math::log(b.v));
   }
@@ -78,7 +78,7 @@ struct Xlog1py : pointwise<Xlog1py> {
   static constexpr auto grad_name = "SpecialXlog1PyBackward0";
   static constexpr uint32_t forms = form::special | form::out;
   static constexpr Promotion promotion{.int_to_float = true};
-  template <class V> static V fn(V a, V b) { return math::xlog1py(a, b); }
+  template <class V> static constexpr V fn(V a, V b) { return math::xlog1py(a, b); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> a, operand<1, V> b) {
     return select((a.v == k<V>(0)) & (b.v <= k<V>(-1)), k<V>(0), g.v * math::log1p(b.v));
   }

@@ -12,7 +12,7 @@ template <class V> mask_t<V> truth(V x) { return x != k<V>(0); }
 
 struct LogicalAnd : logical<LogicalAnd> {
   static constexpr auto schema = "logical_and(Tensor self, Tensor other) -> Tensor";
-  template <class V> static mask_t<V> fn(V a, V b) { return truth(a) & truth(b); }
+  template <class V> static constexpr mask_t<V> fn(V a, V b) { return truth(a) & truth(b); }
   static constexpr auto doc = R"(logical_and(input, other, *, out=None) -> Tensor
 
 Whether both elements are nonzero.)";
@@ -21,7 +21,7 @@ FB_CARD(LogicalAnd)
 
 struct LogicalOr : logical<LogicalOr> {
   static constexpr auto schema = "logical_or(Tensor self, Tensor other) -> Tensor";
-  template <class V> static mask_t<V> fn(V a, V b) { return truth(a) | truth(b); }
+  template <class V> static constexpr mask_t<V> fn(V a, V b) { return truth(a) | truth(b); }
   static constexpr auto doc = R"(logical_or(input, other, *, out=None) -> Tensor
 
 Whether either element is nonzero.)";
@@ -30,7 +30,7 @@ FB_CARD(LogicalOr)
 
 struct LogicalXor : logical<LogicalXor> {
   static constexpr auto schema = "logical_xor(Tensor self, Tensor other) -> Tensor";
-  template <class V> static mask_t<V> fn(V a, V b) { return truth(a) ^ truth(b); }
+  template <class V> static constexpr mask_t<V> fn(V a, V b) { return truth(a) ^ truth(b); }
   static constexpr auto doc = R"(logical_xor(input, other, *, out=None) -> Tensor
 
 Whether just one of both elements is nonzero.)";
@@ -39,7 +39,7 @@ FB_CARD(LogicalXor)
 
 struct LogicalNot : logical<LogicalNot> {
   static constexpr auto schema = "logical_not(Tensor self) -> Tensor";
-  template <class V> static mask_t<V> fn(V x) { return x == k<V>(0); }
+  template <class V> static constexpr mask_t<V> fn(V x) { return x == k<V>(0); }
   static constexpr auto doc = R"(logical_not(input, *, out=None) -> Tensor
 
 Whether the element is zero.)";

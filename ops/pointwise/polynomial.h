@@ -13,7 +13,7 @@ template <class C> struct polynomial : pointwise<C> {
 #define FB_POLYNOMIAL(Struct, name, text)                                                                    \
   struct Struct : polynomial<Struct> {                                                                       \
     static constexpr auto schema = "special_" #name "(Tensor x, Tensor n) -> Tensor";                        \
-    template <class V> static V fn(V x, V n) { return math::name(x, n); }                                    \
+    template <class V> static constexpr V fn(V x, V n) { return math::name(x, n); }                                    \
     static constexpr auto doc = #name "(input, n, *, out=None) -> Tensor\n\n" text                            \
         " of degree n at input, elementwise with broadcasting; either may be a number.";                     \
   };                                                                                                         \

@@ -41,7 +41,7 @@ struct PowTensorScalar : pointwise<PowTensorScalar> {
     FB_CHECK(!is_integral(compute) || args[1].integer() >= 0, "pow: the exponent is ", args[1].integer(), " and the base of type ",
              compute, "; integers have no negative powers, convert to a floating type first");
   }
-  template <class V, int M> static V fn(V x, V e) {
+  template <class V, int M> static constexpr V fn(V x, V e) {
     if constexpr (M == 1) return V(x * x);
     else if constexpr (M == 2) return V(V(x * x) * x);
     else if constexpr (is_number_v<V>) return math::int_pow(x, e);
@@ -71,7 +71,7 @@ struct PowTensorTensor : pointwise<PowTensorTensor> {
   static constexpr auto schema = "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor";
   static constexpr auto grad_name = "PowBackward1";
   static constexpr uint32_t types = types::floating | types::complex | types::integral;
-  template <class V> static V fn(V x, V e) { return power_of(x, e); }
+  template <class V> static constexpr V fn(V x, V e) { return power_of(x, e); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, operand<1, V> e) { return power_slope<V>(g, x, e); }
   template <class V> static V vjp1(upstream<V> g, operand<0, V> x, operand<1, V> e, value<V> y) {
     return exponent_slope<V>(g, x, e, y);

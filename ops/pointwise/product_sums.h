@@ -11,7 +11,7 @@ namespace fb::cards {
 struct Addcmul : pointwise<Addcmul> {
   static constexpr auto schema = "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor";
   static constexpr uint32_t types = types::floating | types::complex | types::integral;
-  template <class V> static V fn(V x, V a, V b, V v) { return V(x + V(V(v * a) * b)); }
+  template <class V> static constexpr V fn(V x, V a, V b, V v) { return V(x + V(V(v * a) * b)); }
   template <class V> static V vjp0(upstream<V> g) { return g; }
   template <class V> static V d1(operand<2, V> b, attr<0, V> v) { return v.v * b.v; }
   template <class V> static V d2(operand<1, V> a, attr<0, V> v) { return v.v * a.v; }
@@ -27,7 +27,7 @@ struct Addcdiv : pointwise<Addcdiv> {
   static void check(const Value* args, DType compute) {
     FB_CHECK(!is_integral(compute, true), "addcdiv: the operands are of type ", compute, ", which has no quotients; use a floating type");
   }
-  template <class V> static V fn(V x, V a, V b, V v) { return x + v * (a / b); }
+  template <class V> static constexpr V fn(V x, V a, V b, V v) { return x + v * (a / b); }
   template <class V> static V vjp0(upstream<V> g) { return g; }
   template <class V> static V vjp1(upstream<V> g, operand<2, V> b, attr<0, V> v) { return g.v * conj(v.v / b.v); }
   template <class V> static V vjp2(upstream<V> g, operand<1, V> a, operand<2, V> b, attr<0, V> v) {

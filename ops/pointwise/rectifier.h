@@ -10,7 +10,7 @@ namespace fb::cards {
 struct Relu : pointwise<Relu> {
   static constexpr auto schema = "relu(Tensor self) -> Tensor";
   static constexpr uint32_t types = types::floating | types::integral, forms = pointwise<Relu>::forms | form::fn_inplace;
-  template <class V> static V fn(V x) { return math::maximum(x, k<V>(0)); }
+  template <class V> static constexpr V fn(V x) { return math::maximum(x, k<V>(0)); }
   template <class V> static V vjp0(upstream<V> g, value<V> y) { return select(y.v <= k<V>(0), k<V>(0), g.v); }
   static constexpr auto doc = R"(relu(input) -> Tensor
 
@@ -25,7 +25,7 @@ struct Hardtanh : pointwise<Hardtanh> {
     FB_CHECK(is_signed(compute) || (args[1].floating() >= 0 && args[2].floating() >= 0), "hardtanh: the bounds ", args[1].scalar(), " and ",
              args[2].scalar(), " do not fit into ", compute);
   }
-  template <class V> static V fn(V x, V lo, V hi) { return math::minimum(math::maximum(x, lo), hi); }
+  template <class V> static constexpr V fn(V x, V lo, V hi) { return math::minimum(math::maximum(x, lo), hi); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, attr<0, V> lo, attr<1, V> hi) {
     return select((x.v <= lo.v) | (x.v >= hi.v), k<V>(0), g.v);
   }
@@ -54,7 +54,7 @@ FB_CARD(Relu6InPlace)
 struct LeakyRelu : pointwise<LeakyRelu> {
   static constexpr auto schema = "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor";
   static constexpr uint32_t forms = form::nn | form::inplace | form::out;
-  template <class V> static V fn(V x, V slope) { return select(x > k<V>(0), x, x * slope); }
+  template <class V> static constexpr V fn(V x, V slope) { return select(x > k<V>(0), x, x * slope); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, attr<0, V> slope) {
     return select(x.v > k<V>(0), g.v, g.v * slope.v);
   }
@@ -67,7 +67,7 @@ FB_CARD(LeakyRelu)
 struct PreluKernel : pointwise<PreluKernel> {
   static constexpr auto schema = "_prelu_kernel(Tensor self, Tensor weight) -> Tensor";
   static constexpr uint32_t forms = form::fn;
-  template <class V> static V fn(V x, V w) { return select(x > k<V>(0), x, w * x); }
+  template <class V> static constexpr V fn(V x, V w) { return select(x > k<V>(0), x, w * x); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, operand<1, V> w) {
     return select(x.v > k<V>(0), g.v, w.v * g.v);
   }
@@ -104,7 +104,7 @@ struct Threshold : pointwise<Threshold> {
   static constexpr auto schema = "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor";
   static constexpr uint32_t types = types::floating | types::integral;
   static constexpr uint32_t forms = form::fn | form::inplace | form::fn_inplace | form::out;
-  template <class V> static V fn(V x, V t, V v) { return select(x <= t, v, x); }
+  template <class V> static constexpr V fn(V x, V t, V v) { return select(x <= t, v, x); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, attr<0, V> t) { return select(x.v <= t.v, k<V>(0), g.v); }
   static constexpr auto doc = R"(threshold(input, threshold, value) -> Tensor
 

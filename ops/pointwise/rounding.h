@@ -16,7 +16,7 @@ template <class C> struct rounding : pointwise<C> {
 
 struct Floor : rounding<Floor> {
   static constexpr auto schema = "floor(Tensor self) -> Tensor";
-  template <class V> static V fn(V x) {
+  template <class V> static constexpr V fn(V x) {
     if constexpr (is_number_v<V>) return x;
     else return floor(x);
   }
@@ -28,7 +28,7 @@ FB_CARD(Floor)
 
 struct Ceil : rounding<Ceil> {
   static constexpr auto schema = "ceil(Tensor self) -> Tensor";
-  template <class V> static V fn(V x) {
+  template <class V> static constexpr V fn(V x) {
     if constexpr (is_number_v<V>) return x;
     else return ceil(x);
   }
@@ -41,7 +41,7 @@ FB_CARD(Ceil)
 struct Trunc : rounding<Trunc> {
   static constexpr auto schema = "trunc(Tensor self) -> Tensor";
   static constexpr auto aliases = "fix";
-  template <class V> static V fn(V x) {
+  template <class V> static constexpr V fn(V x) {
     if constexpr (is_number_v<V>) return x;
     else return trunc(x);
   }
@@ -53,7 +53,7 @@ FB_CARD(Trunc)
 
 struct Round : rounding<Round> {
   static constexpr auto schema = "round(Tensor self) -> Tensor";
-  template <class V> static V fn(V x) {
+  template <class V> static constexpr V fn(V x) {
     if constexpr (is_number_v<V>) return x;
     else return rint(x);
   }
@@ -74,7 +74,7 @@ struct RoundDecimals : pointwise<RoundDecimals> {
     for (d = d < 0 ? -d : d; d > 0 && p < 1e308; --d) p *= 10;
     to[0] = Scalar(p);
   }
-  template <class V, int M> static V fn(V x, V scale) {
+  template <class V, int M> static constexpr V fn(V x, V scale) {
     if constexpr (M == 0) return rint(x * scale) / scale;
     else return rint(x / scale) * scale;
   }
@@ -94,7 +94,7 @@ FB_CARD(SpecialRound)
 struct Frac : pointwise<Frac> {
   static constexpr auto schema = "frac(Tensor self) -> Tensor";
   static constexpr uint32_t forms = pointwise<Frac>::forms | form::fn_inplace;
-  template <class V> static V fn(V x) { return math::frac(x); }
+  template <class V> static constexpr V fn(V x) { return math::frac(x); }
   template <class V> static V vjp0(upstream<V> g) { return g; }
   static constexpr auto doc = R"(frac(input, *, out=None) -> Tensor
 

@@ -9,7 +9,7 @@ namespace fb::cards {
 struct Hardshrink : pointwise<Hardshrink> {
   static constexpr auto schema = "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::method | form::out;
-  template <class V> static V fn(V x, V l) { return select((x >= -l) & (x <= l), k<V>(0), x); }
+  template <class V> static constexpr V fn(V x, V l) { return select((x >= -l) & (x <= l), k<V>(0), x); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, attr<0, V> l) {
     return select((x.v >= -l.v) & (x.v <= l.v), k<V>(0), g.v);
   }
@@ -25,7 +25,7 @@ struct Softshrink : pointwise<Softshrink> {
   static void check(const Value* args, DType) {
     FB_CHECK(args[1].floating() >= 0, "softshrink: lambd must be at least 0, ", args[1].floating(), " was given");
   }
-  template <class V> static V fn(V x, V l) { return select(x > l, x - l, select(x < -l, x + l, x * k<V>(0))); }
+  template <class V> static constexpr V fn(V x, V l) { return select(x > l, x - l, select(x < -l, x + l, x * k<V>(0))); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, attr<0, V> l) {
     return select((x.v >= -l.v) & (x.v <= l.v), k<V>(0), g.v);
   }
@@ -38,7 +38,7 @@ FB_CARD(Softshrink)
 struct Hardsigmoid : pointwise<Hardsigmoid> {
   static constexpr auto schema = "hardsigmoid(Tensor self) -> Tensor";
   static constexpr uint32_t forms = form::nn | form::inplace | form::out;
-  template <class V> static V fn(V x) { return math::minimum(math::maximum(x + k<V>(3), k<V>(0)), k<V>(6)) / k<V>(6); }
+  template <class V> static constexpr V fn(V x) { return math::minimum(math::maximum(x + k<V>(3), k<V>(0)), k<V>(6)) / k<V>(6); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x) {
     return masked((x.v > k<V>(-3)) & (x.v < k<V>(3)), g.v / k<V>(6));
   }
@@ -51,7 +51,7 @@ FB_CARD(Hardsigmoid)
 struct Hardswish : pointwise<Hardswish> {
   static constexpr auto schema = "hardswish(Tensor self) -> Tensor";
   static constexpr uint32_t forms = form::nn | form::inplace | form::out;
-  template <class V> static V fn(V x) { return x * math::minimum(math::maximum(x + k<V>(3), k<V>(0)), k<V>(6)) / k<V>(6); }
+  template <class V> static constexpr V fn(V x) { return x * math::minimum(math::maximum(x + k<V>(3), k<V>(0)), k<V>(6)) / k<V>(6); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x) {
     return select(x.v <= k<V>(-3), k<V>(0), select(x.v < k<V>(3), g.v * (x.v / k<V>(3) + k<V>(0.5)), g.v));
   }

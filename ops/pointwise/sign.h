@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "ops/math/integer.h"
 #include "ops/math/math.h"
 #include "ops/pointwise/gradient.h"
 
@@ -20,10 +21,9 @@ struct Abs : pointwise<Abs> {
   static constexpr auto schema = "abs(Tensor self) -> Tensor";
   static constexpr uint32_t types = types::floating | types::complex | types::integral, forms = pointwise<Abs>::forms | form::fn_inplace;
   static constexpr Promotion promotion{.result = ResultType::real};
-  template <class V> static auto fn(V x) {
+  template <class V> static constexpr auto fn(V x) {
     if constexpr (is_complex_v<V>) return math::abs(x);
-    else if constexpr (std::is_unsigned_v<V>) return x;
-    else if constexpr (is_number_v<V>) return V(x < 0 ? V(0 - uint64_t(x)) : x);
+    else if constexpr (is_number_v<V>) return select(x < k<V>(0), wrapped_minus(x), x);
     else return abs(x);
   }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x) { return g.v * unit_of(x.v); }
@@ -50,8 +50,8 @@ FB_CARD(AbsoluteInPlace)
 struct Sign : pointwise<Sign> {
   static constexpr auto schema = "sign(Tensor self) -> Tensor";
   static constexpr uint32_t types = types::floating | types::integral | types::boolean;
-  template <class V> static V fn(V x) {
-    if constexpr (std::is_same_v<V, bool>) return x;
+  template <class V> static constexpr V fn(V x) {
+    if constexpr (is_bool_v<V>) return x;
     else return math::sign(x);
   }
   template <class V> static V vjp0(upstream<V> g) { return no_gradient(g.v); }
@@ -64,8 +64,8 @@ FB_CARD(Sign)
 struct Sgn : pointwise<Sgn> {
   static constexpr auto schema = "sgn(Tensor self) -> Tensor";
   static constexpr uint32_t types = Sign::types | types::complex;
-  template <class V> static V fn(V x) {
-    if constexpr (std::is_same_v<V, bool>) return x;
+  template <class V> static constexpr V fn(V x) {
+    if constexpr (is_bool_v<V>) return x;
     else return unit_of(x);
   }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, value<V> y) {
@@ -90,8 +90,8 @@ struct Signbit : pointwise<Signbit> {
   static constexpr uint32_t types = types::floating | types::integral | types::boolean | types::wide_unsigned;
   static constexpr uint32_t forms = form::fn | form::method | form::out;
   static constexpr Promotion promotion{.result = ResultType::boolean};
-  template <class V> static mask_t<V> fn(V x) {
-    if constexpr (is_number_v<V>) return x < V(0);
+  template <class V> static constexpr mask_t<V> fn(V x) {
+    if constexpr (is_number_v<V>) return x < k<V>(0);
     else return copysign(k<V>(1), x) < k<V>(0);
   }
   static constexpr auto doc = R"(signbit(input, *, out=None) -> Tensor
@@ -104,7 +104,7 @@ struct Copysign : pointwise<Copysign> {
   static constexpr auto schema = "copysign.Tensor(Tensor self, Tensor other) -> Tensor";
   static constexpr auto grad_name = "CopysignBackward0";
   static constexpr Promotion promotion{.int_to_float = true};
-  template <class V> static V fn(V a, V b) { return copysign(a, b); }
+  template <class V> static constexpr V fn(V a, V b) { return copysign(a, b); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> a, value<V> y) {
     return masked(a.v != k<V>(0), g.v * (y.v / a.v));
   }
@@ -127,9 +127,8 @@ FB_CARD(CopysignScalar)
 struct Heaviside : pointwise<Heaviside> {
   static constexpr auto schema = "heaviside(Tensor self, Tensor values) -> Tensor";
   static constexpr uint32_t types = types::floating | types::integral | types::boolean;
-  template <class V> static V fn(V x, V at_zero) {
-    if constexpr (is_number_v<V>) return x == 0 ? at_zero : V(x > 0);
-    else return math::heaviside(x, at_zero);
+  template <class V> static constexpr V fn(V x, V at_zero) {
+    return math::heaviside(x, at_zero);
   }
   static void check(const Value* args, DType compute) {
     const DType a = args[0].t->dtype, b = args[1].t->dtype;

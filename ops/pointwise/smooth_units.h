@@ -14,7 +14,7 @@ struct Gelu : pointwise<Gelu> {
   static void check(const Value* args, DType) {
     FB_CHECK(args[1].string() == "none" || args[1].string() == "tanh", "gelu: approximate must be 'none' or 'tanh', '", args[1].string(), "' was given");
   }
-  template <class V, int M> static V fn(V x) {
+  template <class V, int M> static constexpr V fn(V x) {
     if constexpr (M == 0) return math::gelu(x);
     else return math::gelu_tanh(x);
   }
@@ -39,7 +39,7 @@ FB_CARD(Gelu)
 struct Silu : pointwise<Silu> {
   static constexpr auto schema = "silu(Tensor self) -> Tensor";
   static constexpr uint32_t types = types::floating | types::complex, forms = form::nn | form::inplace | form::out;
-  template <class V> static V fn(V x) {
+  template <class V> static constexpr V fn(V x) {
     if constexpr (is_complex_v<V>) return x / (V(1) + math::exp(-x));
     else return math::silu(x);
   }
@@ -56,7 +56,7 @@ FB_CARD(Silu)
 struct Mish : pointwise<Mish> {
   static constexpr auto schema = "mish(Tensor self) -> Tensor";
   static constexpr uint32_t forms = form::nn | form::inplace | form::out;
-  template <class V> static V fn(V x) { return math::mish(x); }
+  template <class V> static constexpr V fn(V x) { return math::mish(x); }
   template <class V> static V d0(operand<0, V> x) {
     // tanh of softplus, from e^x where that cannot overflow
     const V s = math::sigmoid(x.v), e = math::exp(select(x.v > k<V>(20), k<V>(20), x.v));
@@ -72,7 +72,7 @@ FB_CARD(Mish)
 struct Softplus : pointwise<Softplus> {
   static constexpr auto schema = "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor";
   static constexpr uint32_t forms = form::nn | form::out;
-  template <class V> static V fn(V x, V beta, V threshold) { return math::softplus(x, beta, threshold); }
+  template <class V> static constexpr V fn(V x, V beta, V threshold) { return math::softplus(x, beta, threshold); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, attr<0, V> beta, attr<1, V> threshold) {
     const V z = x.v * beta.v;
     return select(z > threshold.v, g.v, g.v * math::sigmoid(z));
@@ -86,7 +86,7 @@ FB_CARD(Softplus)
 struct LogSigmoid : pointwise<LogSigmoid> {
   static constexpr auto schema = "log_sigmoid(Tensor self) -> Tensor";
   static constexpr uint32_t forms = form::nn | form::out;
-  template <class V> static V fn(V x) { return math::log_sigmoid(x); }
+  template <class V> static constexpr V fn(V x) { return math::log_sigmoid(x); }
   template <class V> static V d0(operand<0, V> x) { return math::sigmoid(-x.v); }
   static constexpr auto doc = R"(logsigmoid(input) -> Tensor
 

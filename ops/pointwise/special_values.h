@@ -24,7 +24,7 @@ struct NanToNum : pointwise<NanToNum> {
     to[1] = args[2].is_none() ? Scalar(largest(compute)) : args[2].scalar();
     to[2] = args[3].is_none() ? Scalar(-largest(compute)) : args[3].scalar();
   }
-  template <class V> static V fn(V x, V nan, V pos, V neg) {
+  template <class V> static constexpr V fn(V x, V nan, V pos, V neg) {
     if constexpr (is_number_v<V>) return x;
     else if constexpr (is_complex_v<V>) return V(fn(x.re, nan.re, pos.re, neg.re), fn(x.im, nan.re, pos.re, neg.re));
     else return select(isnan(x), nan, select(x == inf<V>(), pos, select(x == -inf<V>(), neg, x)));

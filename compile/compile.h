@@ -1,0 +1,28 @@
+// What libtorch_compile offers. libtorch does not link to it: compiler() loads it when first asked (load.cpp).
+#pragma once
+#include <cstdint>
+
+#include "dispatch/op.h"
+
+namespace fb::compile {
+
+struct Statistics {
+  int64_t kernels = 0;           // made so far
+  double milliseconds = 0;       // spent on making them
+};
+
+struct Compiler {
+  // Whether machine code can be made for this call; where not, `why` says so in words.
+  bool (*accepts)(const OpEntry& op, const Value* args, std::string* why);
+  // The call, by machine code made for the types, modes and kinds of strides it has, with the bits and errors of the
+  // eager one. Below autograd. Raises NotImplementedError where accepts says no.
+  void (*run)(const OpEntry& op, const Value* args, Results& out);
+  Statistics (*statistics)();
+};
+
+// Raises RuntimeError where the library cannot be loaded.
+const Compiler& compiler();
+
+}  // namespace fb::compile
+
+extern "C" const fb::compile::Compiler* fb_compiler();

@@ -1,0 +1,393 @@
+// Tile programs in LLVM's terms. No operator carries a fast-math flag, so that the bits are those the program says.
+#include "compile/llvm/emit.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include "compile/llvm/lane_site.h"
+#include "core/error.h"
+
+namespace fb::compile {
+namespace {
+
+using namespace llvm;
+using tile::Elem;
+using tile::Id;
+using tile::Op;
+
+struct Emitter {
+  const tile::Program& p;
+  LLVMContext& c;
+  Module& m;
+  IRBuilder<> b;
+  Function* f = nullptr;
+  std::vector<llvm::Value*> value;
+  std::vector<std::vector<llvm::Value*>> results;
+  AllocaInst* errors = nullptr;
+  Instruction* entry_end = nullptr;  // allocas go before it
+
+  Emitter(const tile::Program& program, Module& module)
+      : p(program), c(module.getContext()), m(module), b(module.getContext()), value(program.nodes.size()), results(program.nodes.size()) {}
+
+  // ---- types ----
+  // bf16 is its bits, an address an i64; truth values are i1 in registers and a byte in memory.
+  llvm::Type* scalar(Elem e) {
+    switch (e) {
+      case Elem::b1: return b.getInt1Ty();
+      case Elem::f16: return b.getHalfTy();
+      case Elem::bf16: return b.getInt16Ty();
+      case Elem::f32: return b.getFloatTy();
+      case Elem::f64: return b.getDoubleTy();
+      default: return b.getIntNTy(unsigned(8 * tile::bytes_of(e)));
+    }
+  }
+  llvm::Type* wide(llvm::Type* t, int lanes) { return lanes == 1 ? t : FixedVectorType::get(t, unsigned(lanes)); }
+  llvm::Type* of(tile::Type t) { return wide(scalar(t.elem), t.lanes); }
+  llvm::Type* in_memory(Elem e) { return e == Elem::b1 ? b.getInt8Ty() : scalar(e); }
+  Constant* number(llvm::Type* t, int64_t v) { return ConstantInt::get(t, uint64_t(v)); }
+  Constant* real(llvm::Type* t, double v) { return ConstantFP::get(t, v); }
+  AllocaInst* slot(llvm::Type* t) {
+    IRBuilder<> at(entry_end);
+    AllocaInst* a = at.CreateAlloca(t);
+    a->setAlignment(Align(64));
+    return a;
+  }
+
+  // ---- conversions ----
+  llvm::Value* bf16_to_float(llvm::Value* v, int lanes) {
+    llvm::Value* w = b.CreateZExt(v, wide(b.getInt32Ty(), lanes));
+    return b.CreateBitCast(b.CreateShl(w, number(w->getType(), 16)), wide(b.getFloatTy(), lanes));
+  }
+  // To nearest even; a NaN becomes the one NaN (core/half.h).
+  llvm::Value* float_to_bf16(llvm::Value* v, int lanes) {
+    llvm::Type* i32 = wide(b.getInt32Ty(), lanes);
+    llvm::Value* u = b.CreateBitCast(v, i32);
+    llvm::Value* odd = b.CreateAnd(b.CreateLShr(u, number(i32, 16)), number(i32, 1));
+    llvm::Value* r = b.CreateLShr(b.CreateAdd(b.CreateAdd(u, number(i32, 0x7fff)), odd), number(i32, 16));
+    r = b.CreateSelect(b.CreateFCmpUNO(v, v), number(i32, 0x7fc0), r);
+    return b.CreateTrunc(r, wide(b.getInt16Ty(), lanes));
+  }
+  llvm::Value* convert(llvm::Value* v, Elem from, Elem to, int lanes) {
+    llvm::Type* f32 = wide(b.getFloatTy(), lanes);
+    if (from == to) return v;
+    if (from == Elem::bf16) return convert(bf16_to_float(v, lanes), Elem::f32, to, lanes);
+    if (from == Elem::f16) return convert(b.CreateFPExt(v, f32), Elem::f32, to, lanes);
+    if (tile::is_half(to)) {
+      llvm::Value* x = convert(v, from, Elem::f32, lanes);
+      return to == Elem::bf16 ? float_to_bf16(x, lanes) : b.CreateFPTrunc(x, wide(b.getHalfTy(), lanes));
+    }
+    llvm::Type* t = wide(scalar(to), lanes);
+    const bool real_from = tile::is_float(from);
+    if (to == Elem::b1)
+      return real_from ? b.CreateFCmpUNE(v, real(v->getType(), 0)) : b.CreateICmpNE(v, number(v->getType(), 0));
+    if (tile::is_float(to)) {
+      if (real_from) return to == Elem::f64 ? b.CreateFPExt(v, t) : b.CreateFPTrunc(v, t);
+      return tile::is_signed(from) ? b.CreateSIToFP(v, t) : b.CreateUIToFP(v, t);
+    }
+    if (real_from) {
+      const double limit = tile::bytes_of(to) == 8 ? 0x1p63 : 0x1p31;
+      llvm::Value* fits = b.CreateAnd(b.CreateFCmpOGT(v, real(v->getType(), -limit)), b.CreateFCmpOLT(v, real(v->getType(), limit)));
+      llvm::Value* x = b.CreateSelect(fits, v, real(v->getType(), 0));
+      llvm::Type* middle = wide(tile::bytes_of(to) == 8 ? b.getInt64Ty() : b.getInt32Ty(), lanes);
+      return b.CreateTruncOrBitCast(b.CreateFPToSI(x, middle), t);
+    }
+    return tile::is_signed(from) ? b.CreateSExtOrTrunc(v, t) : b.CreateZExtOrTrunc(v, t);
+  }
+  // The sum with 1.5 * 2^52 holds the integer in its low bits: AVX2 has no conversion of 64-bit integers.
+  llvm::Value* to_int(llvm::Value* v, int lanes, Elem to) {
+    if (to == Elem::i32) return b.CreateFreeze(b.CreateFPToSI(b.CreateUnaryIntrinsic(Intrinsic::rint, v), wide(b.getInt32Ty(), lanes)));
+    llvm::Type* i64 = wide(b.getInt64Ty(), lanes);
+    llvm::Value* s = b.CreateBitCast(b.CreateFAdd(v, real(v->getType(), 0x1.8p52)), i64);
+    return b.CreateSub(s, number(i64, 0x4338000000000000));
+  }
+
+  // ---- integers ----
+  llvm::Value* divide(llvm::Value* a, llvm::Value* d, Elem e, bool quotient) {
+    llvm::Type* t = a->getType();
+    llvm::Value *zero = number(t, 0), *one = number(t, 1);
+    llvm::Value* by_zero = b.CreateICmpEQ(d, zero);
+    if (!tile::is_signed(e)) {
+      llvm::Value* safe = b.CreateSelect(by_zero, one, d);
+      return b.CreateSelect(by_zero, zero, quotient ? b.CreateUDiv(a, safe) : b.CreateURem(a, safe));
+    }
+    llvm::Value* negates = b.CreateICmpEQ(d, Constant::getAllOnesValue(t));
+    llvm::Value* safe = b.CreateSelect(b.CreateOr(by_zero, negates), one, d);
+    if (!quotient) return b.CreateSelect(by_zero, zero, b.CreateSRem(a, safe));  // x % 1 is 0
+    llvm::Value* q = b.CreateSelect(negates, b.CreateNeg(a), b.CreateSDiv(a, safe));
+    return b.CreateSelect(by_zero, zero, q);
+  }
+  llvm::Value* compare(Op op, llvm::Value* a, llvm::Value* d, Elem e) {
+    const int i = int(op) - int(Op::lt);
+    if (tile::is_float(e)) {
+      constexpr CmpInst::Predicate k[] = {CmpInst::FCMP_OLT, CmpInst::FCMP_OLE, CmpInst::FCMP_OGT, CmpInst::FCMP_OGE, CmpInst::FCMP_OEQ, CmpInst::FCMP_UNE};
+      return b.CreateFCmp(k[i], a, d);
+    }
+    constexpr CmpInst::Predicate s[] = {CmpInst::ICMP_SLT, CmpInst::ICMP_SLE, CmpInst::ICMP_SGT, CmpInst::ICMP_SGE, CmpInst::ICMP_EQ, CmpInst::ICMP_NE};
+    constexpr CmpInst::Predicate u[] = {CmpInst::ICMP_ULT, CmpInst::ICMP_ULE, CmpInst::ICMP_UGT, CmpInst::ICMP_UGE, CmpInst::ICMP_EQ, CmpInst::ICMP_NE};
+    return b.CreateICmp((tile::is_signed(e) ? s : u)[i], a, d);
+  }
+
+  // ---- memory ----
+  llvm::Value* pointer(llvm::Value* address) { return b.CreateIntToPtr(address, b.getPtrTy()); }
+  // The first address, where those of n are neighbours of e.
+  llvm::Value* run_of(Id address, Elem e) {
+    const tile::Node& n = p[address];
+    if (n.op != Op::ramp) return nullptr;
+    const tile::Node& step = p[n.in[1]];
+    return step.op == Op::constant && step.imm == tile::bytes_of(e) ? value[size_t(n.in[0])] : nullptr;
+  }
+  bool masked_natively(Elem e) { return tile::bytes_of(e) >= 4; }
+  llvm::Value* lane(llvm::Value* v, int l) { return v->getType()->isVectorTy() ? b.CreateExtractElement(v, uint64_t(l)) : v; }
+  llvm::Value* load(const tile::Node& n) {
+    const int lanes = n.type.lanes;
+    const Elem e = n.type.elem;
+    llvm::Type* t = in_memory(e);
+    llvm::Value* r;
+    llvm::Value* run = lanes > 1 ? run_of(n.in[0], e) : nullptr;
+    const bool masked = n.in.size() == 3;
+    if (run && !masked) r = b.CreateAlignedLoad(wide(t, lanes), pointer(run), Align(1));
+    else if (run && masked_natively(e))
+      r = b.CreateMaskedLoad(wide(t, lanes), pointer(run), Align(1), value[size_t(n.in[1])], value[size_t(n.in[2])]);
+    else {
+      AllocaInst* spare = nullptr;  // lanes that are off read from here
+      if (masked) {
+        spare = slot(wide(t, lanes));
+        llvm::Value* other = value[size_t(n.in[2])];
+        b.CreateStore(e == Elem::b1 ? b.CreateZExt(other, wide(t, lanes)) : other, spare);
+      }
+      r = lanes > 1 ? PoisonValue::get(wide(t, lanes)) : nullptr;
+      for (int l = 0; l < lanes; ++l) {
+        llvm::Value* at = pointer(lane(value[size_t(n.in[0])], l));
+        if (masked) at = b.CreateSelect(lane(value[size_t(n.in[1])], l), at, b.CreateConstGEP1_32(t, spare, unsigned(l)));
+        llvm::Value* x = b.CreateAlignedLoad(t, at, Align(1));
+        r = lanes > 1 ? b.CreateInsertElement(r, x, uint64_t(l)) : x;
+      }
+    }
+    return e == Elem::b1 ? b.CreateICmpNE(r, number(r->getType(), 0)) : r;
+  }
+  void store(const tile::Node& n) {
+    const tile::Type type = p[n.in[1]].type;
+    llvm::Value* v = value[size_t(n.in[1])];
+    if (type.elem == Elem::b1) v = b.CreateZExt(v, wide(b.getInt8Ty(), type.lanes));
+    llvm::Value* run = type.lanes > 1 ? run_of(n.in[0], type.elem) : nullptr;
+    const bool masked = n.in.size() == 3;
+    if (run && !masked) {
+      b.CreateAlignedStore(v, pointer(run), Align(1));
+    } else if (run && masked_natively(type.elem)) {
+      b.CreateMaskedStore(v, pointer(run), Align(1), value[size_t(n.in[2])]);
+    } else {
+      AllocaInst* spare = masked ? slot(in_memory(type.elem)) : nullptr;
+      for (int l = 0; l < type.lanes; ++l) {
+        llvm::Value* at = pointer(lane(value[size_t(n.in[0])], l));
+        if (masked) at = b.CreateSelect(lane(value[size_t(n.in[2])], l), at, spare);
+        b.CreateAlignedStore(lane(v, l), at, Align(1));
+      }
+    }
+  }
+
+  // ---- lanes one by one ----
+  llvm::Value* any(llvm::Value* mask) {
+    if (!mask->getType()->isVectorTy()) return mask;
+    const unsigned n = cast<FixedVectorType>(mask->getType())->getNumElements();
+    return b.CreateICmpNE(b.CreateBitCast(mask, b.getIntNTy(n)), number(b.getIntNTy(n), 0));
+  }
+  llvm::Value* as_stored(llvm::Value* v, tile::Type t) { return t.elem == Elem::b1 ? b.CreateZExt(v, wide(b.getInt8Ty(), t.lanes)) : v; }
+  llvm::Value* lanes_apart(const tile::Node& n) {
+    const bool patch = n.op == Op::patch;
+    const int first = patch ? 2 : 0, count = int(n.in.size()) - first;
+    // Machine code is never given back, nor are the sites that it names.
+    LaneSite* site = new LaneSite{p.thunks[size_t(n.imm)], n.type.lanes, count, {}, tile::bytes_of(n.type.elem)};
+    llvm::Type* stored = wide(in_memory(n.type.elem), n.type.lanes);
+    AllocaInst* out = slot(stored);
+    BasicBlock *before = nullptr, *after = nullptr;
+    if (patch) {
+      BasicBlock* rare = BasicBlock::Create(c, "rare", f);
+      after = BasicBlock::Create(c, "joined", f);
+      before = b.GetInsertBlock();
+      b.CreateCondBr(any(value[size_t(n.in[0])]), rare, after);
+      b.SetInsertPoint(rare);
+      b.CreateStore(as_stored(value[size_t(n.in[1])], n.type), out);
+    }
+    llvm::Value* mask = ConstantPointerNull::get(b.getPtrTy());
+    if (patch) {
+      mask = slot(wide(b.getInt8Ty(), n.type.lanes));
+      b.CreateStore(b.CreateZExt(value[size_t(n.in[0])], wide(b.getInt8Ty(), n.type.lanes)), mask);
+    }
+    AllocaInst* pointers = slot(ArrayType::get(b.getPtrTy(), uint64_t(count)));
+    for (int i = 0; i < count; ++i) {
+      const tile::Type t = p[n.in[first + i]].type;
+      site->in_bytes[i] = tile::bytes_of(t.elem);
+      AllocaInst* a = slot(wide(in_memory(t.elem), t.lanes));
+      b.CreateStore(as_stored(value[size_t(n.in[first + i])], t), a);
+      b.CreateStore(a, b.CreateConstGEP1_32(b.getPtrTy(), pointers, unsigned(i)));
+    }
+    FunctionType* type = FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getPtrTy(), b.getPtrTy(), b.getPtrTy()}, false);
+    CallInst* call = b.CreateCall(type, pointer(b.getInt64(reinterpret_cast<uint64_t>(&run_lanes))),
+                                  {pointer(b.getInt64(reinterpret_cast<uint64_t>(site))), mask, out, pointers});
+    call->setDoesNotThrow();
+    llvm::Value* r = b.CreateLoad(stored, out);
+    if (n.type.elem == Elem::b1) r = b.CreateICmpNE(r, number(stored, 0));
+    if (!patch) return r;
+    BasicBlock* rare_end = b.GetInsertBlock();
+    b.CreateBr(after);
+    b.SetInsertPoint(after);
+    PHINode* joined = b.CreatePHI(r->getType(), 2);
+    joined->addIncoming(value[size_t(n.in[1])], before);
+    joined->addIncoming(r, rare_end);
+    return joined;
+  }
+  llvm::Value* lookup(const tile::Node& n) {
+    llvm::Value* i = value[size_t(n.in[0])];
+    llvm::Type* t = of(n.type);
+    llvm::Value* bit[3];
+    for (int k = 0; k < 3; ++k) bit[k] = b.CreateICmpNE(b.CreateAnd(i, number(i->getType(), 1 << k)), number(i->getType(), 0));
+    llvm::Value* v[8];
+    for (int k = 0; k < 8; ++k) v[k] = real(t, double(p.tables[size_t(n.imm)].v[k]));
+    for (int level = 0; level < 3; ++level)
+      for (int k = 0; k < 4 >> level; ++k) v[k] = b.CreateSelect(bit[level], v[2 * k + 1], v[2 * k]);
+    return v[0];
+  }
+
+  // ---- loops: tested before the first round, and after each ----
+  void loop(Id id, const tile::Node& n) {
+    const tile::Region& r = p.regions[size_t(n.region)];
+    llvm::Value *from = value[size_t(n.in[0])], *to = value[size_t(n.in[1])], *step = value[size_t(n.in[2])];
+    const int count = int(n.in.size()) - 3;
+    BasicBlock *before = b.GetInsertBlock(), *body = BasicBlock::Create(c, "round", f), *after = BasicBlock::Create(c, "done", f);
+    b.CreateCondBr(b.CreateICmpSLT(from, to), body, after);
+    b.SetInsertPoint(body);
+    PHINode* index = b.CreatePHI(b.getInt64Ty(), 2);
+    index->addIncoming(from, before);
+    value[size_t(r.arguments[0])] = index;
+    std::vector<PHINode*> phi;
+    for (int i = 0; i < count; ++i) {
+      llvm::Value* v = value[size_t(n.in[i + 3])];
+      phi.push_back(b.CreatePHI(v->getType(), 2));
+      phi.back()->addIncoming(v, before);
+      value[size_t(r.arguments[size_t(i) + 1])] = phi.back();
+    }
+    region(n.region);
+    const tile::Node& y = p[r.body.back()];
+    BasicBlock* latch = b.GetInsertBlock();
+    llvm::Value* next = b.CreateAdd(index, step);
+    b.CreateCondBr(b.CreateICmpSLT(next, to), body, after);
+    index->addIncoming(next, latch);
+    b.SetInsertPoint(after);
+    for (int i = 0; i < count; ++i) {
+      llvm::Value* v = value[size_t(y.in[i])];
+      phi[size_t(i)]->addIncoming(v, latch);
+      PHINode* out = b.CreatePHI(v->getType(), 2);
+      out->addIncoming(value[size_t(n.in[i + 3])], before);
+      out->addIncoming(v, latch);
+      results[size_t(id)].push_back(out);
+    }
+  }
+
+  llvm::Value* node(Id id) {
+    const tile::Node& n = p[id];
+    const Elem e = n.type.elem;
+    const int lanes = n.type.lanes;
+    auto x = [&](int i) { return value[size_t(n.in[i])]; };
+    const bool real_ = tile::is_float(e);
+    switch (n.op) {
+      case Op::constant: {
+        llvm::Type* t = of(n.type);
+        if (!real_) return number(t, e == Elem::b1 ? n.imm & 1 : n.imm);
+        Constant* s = cast<Constant>(ConstantExpr::getBitCast(number(b.getIntNTy(unsigned(8 * tile::bytes_of(e))), n.imm), scalar(e)));
+        return lanes == 1 ? s : ConstantVector::getSplat(ElementCount::getFixed(unsigned(lanes)), s);
+      }
+      case Op::parameter: {
+        llvm::Value* at = b.CreateConstGEP1_32(b.getInt64Ty(), f->getArg(0), unsigned(n.imm));
+        return b.CreateLoad(of(n.type), at);
+      }
+      case Op::ramp: {
+        std::vector<Constant*> k;
+        for (int l = 0; l < lanes; ++l) k.push_back(b.getInt64(uint64_t(l)));
+        if (lanes == 1) return x(0);
+        return b.CreateAdd(b.CreateVectorSplat(unsigned(lanes), x(0)), b.CreateMul(b.CreateVectorSplat(unsigned(lanes), x(1)), ConstantVector::get(k)));
+      }
+      case Op::splat: return lanes == 1 ? x(0) : b.CreateVectorSplat(unsigned(lanes), x(0));
+      case Op::low: case Op::high: {
+        const int from = n.op == Op::low ? 0 : lanes;
+        if (lanes == 1) return b.CreateExtractElement(x(0), uint64_t(from));
+        SmallVector<int, 64> k;
+        for (int l = 0; l < lanes; ++l) k.push_back(from + l);
+        return b.CreateShuffleVector(x(0), k);
+      }
+      case Op::add: return real_ ? b.CreateFAdd(x(0), x(1)) : b.CreateAdd(x(0), x(1));
+      case Op::sub: return real_ ? b.CreateFSub(x(0), x(1)) : b.CreateSub(x(0), x(1));
+      case Op::mul: return real_ ? b.CreateFMul(x(0), x(1)) : b.CreateMul(x(0), x(1));
+      case Op::div: return real_ ? b.CreateFDiv(x(0), x(1)) : divide(x(0), x(1), e, true);
+      case Op::rem: return divide(x(0), x(1), e, false);
+      case Op::neg: return real_ ? b.CreateFNeg(x(0)) : b.CreateNeg(x(0));
+      case Op::min: return b.CreateSelect(compare(Op::lt, x(0), x(1), e), x(0), x(1));
+      case Op::max: return b.CreateSelect(compare(Op::gt, x(0), x(1), e), x(0), x(1));
+      case Op::fma: return b.CreateIntrinsic(Intrinsic::fma, {x(0)->getType()}, {x(0), x(1), x(2)});
+      case Op::sqrt: return b.CreateUnaryIntrinsic(Intrinsic::sqrt, x(0));
+      case Op::abs:
+        if (real_) return b.CreateUnaryIntrinsic(Intrinsic::fabs, x(0));
+        return tile::is_signed(e) ? b.CreateSelect(b.CreateICmpSLT(x(0), number(x(0)->getType(), 0)), b.CreateNeg(x(0)), x(0)) : x(0);
+      case Op::floor: return b.CreateUnaryIntrinsic(Intrinsic::floor, x(0));
+      case Op::ceil: return b.CreateUnaryIntrinsic(Intrinsic::ceil, x(0));
+      case Op::trunc: return b.CreateUnaryIntrinsic(Intrinsic::trunc, x(0));
+      case Op::rint: return b.CreateUnaryIntrinsic(Intrinsic::rint, x(0));
+      case Op::copysign: return b.CreateBinaryIntrinsic(Intrinsic::copysign, x(0), x(1));
+      case Op::bit_and: return b.CreateAnd(x(0), x(1));
+      case Op::bit_or: return b.CreateOr(x(0), x(1));
+      case Op::bit_xor: return b.CreateXor(x(0), x(1));
+      case Op::bit_not: return b.CreateNot(x(0));
+      case Op::shl: case Op::shr: case Op::sar: {
+        llvm::Value* by = b.CreateAnd(x(1), number(x(1)->getType(), 8 * tile::bytes_of(e) - 1));
+        return n.op == Op::shl ? b.CreateShl(x(0), by) : n.op == Op::shr ? b.CreateLShr(x(0), by) : b.CreateAShr(x(0), by);
+      }
+      case Op::lt: case Op::le: case Op::gt: case Op::ge: case Op::eq: case Op::ne: return compare(n.op, x(0), x(1), p[n.in[0]].type.elem);
+      case Op::select: return b.CreateSelect(x(0), x(1), x(2));
+      case Op::bitcast: return b.CreateBitCast(x(0), of(n.type));
+      case Op::convert: return convert(x(0), p[n.in[0]].type.elem, e, lanes);
+      case Op::to_int: return to_int(x(0), lanes, e);
+      case Op::lookup: return lookup(n);
+      case Op::load: return load(n);
+      case Op::store: store(n); return nullptr;
+      case Op::loop: loop(id, n); return nullptr;
+      case Op::result: return results[size_t(n.in[0])][size_t(n.imm)];
+      case Op::lanes: case Op::patch: return lanes_apart(n);
+      case Op::raise_if: {
+        llvm::Value* bit = b.CreateShl(b.CreateZExt(any(x(0)), b.getInt32Ty()), uint64_t(n.imm));
+        b.CreateStore(b.CreateOr(b.CreateLoad(b.getInt32Ty(), errors), bit), errors);
+        return nullptr;
+      }
+      case Op::yield: return nullptr;
+      default: raise_runtime("tile program ", p.name, ": ", tile::name_of(n.op), " was left for the machine's code");
+    }
+  }
+  void region(int32_t r) {
+    for (Id id : p.regions[size_t(r)].body) value[size_t(id)] = node(id);
+  }
+
+  void run() {
+    FunctionType* type = FunctionType::get(b.getInt32Ty(), {b.getPtrTy()}, false);
+    f = Function::Create(type, Function::ExternalLinkage, "entry", m);
+    f->setDoesNotThrow();
+    f->addFnAttr("target-cpu", "x86-64-v3");
+    f->addFnAttr("prefer-vector-width", "256");
+    BasicBlock *entry = BasicBlock::Create(c, "entry", f), *start = BasicBlock::Create(c, "start", f);
+    b.SetInsertPoint(entry);
+    entry_end = b.CreateBr(start);
+    b.SetInsertPoint(start);
+    errors = slot(b.getInt32Ty());
+    b.CreateStore(b.getInt32(0), errors);
+    region(0);
+    b.CreateRet(b.CreateLoad(b.getInt32Ty(), errors));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Module> emit(const tile::Program& p, LLVMContext& context) {
+  auto m = std::make_unique<Module>(p.name, context);
+  Emitter e(p, *m);
+  e.run();
+  return m;
+}
+
+}  // namespace fb::compile

@@ -1,0 +1,26 @@
+// Finds libtorch_compile beside this library. Part of libtorch: the only file of this folder that is.
+#include <dlfcn.h>
+
+#include <string>
+
+#include "compile/compile.h"
+#include "core/error.h"
+
+namespace fb::compile {
+
+const Compiler& compiler() {
+  static const Compiler* const c = [] {
+    Dl_info here{};
+    dladdr(reinterpret_cast<void*>(&compiler), &here);
+    std::string path = here.dli_fname ? here.dli_fname : "";
+    path = path.substr(0, path.rfind('/') + 1) + "libtorch_compile.so";
+    void* lib = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!lib) raise_runtime("the compiler could not be loaded: ", dlerror());
+    void* f = dlsym(lib, "fb_compiler");
+    if (!f) raise_runtime("the compiler could not be loaded: ", path, " has no entry");
+    return reinterpret_cast<const Compiler* (*)()>(f)();
+  }();
+  return *c;
+}
+
+}  // namespace fb::compile

@@ -1,0 +1,31 @@
+// What a card's unit hands the compiler: its text on compiler values, per mode and type. The units emit these records into
+// a section of libtorch_compile; registry.cpp hands them out by schema.
+#pragma once
+#include "compile/tile/ir.h"
+#include "dispatch/pointwise.h"
+
+namespace fb::compile {
+
+// Appends the card's text to the current builder. in: operands in the compute type (float for the half formats) or b1;
+// attrs: the card's numbers, as f64 or, where the type is integral, i64 values; numbers: the same, for cards that take
+// them as C++ doubles (`raw_attributes`): those are part of the program.
+using TilePoint = tile::Id (*)(const tile::Id* in, const tile::Id* attrs, const double* numbers);
+
+struct TileCard {
+  const char* schema;
+  int modes;
+  bool raw_attributes;
+  const TilePoint* points;   // [modes][kTypeSlots]; null where the type has none
+};
+
+// A reduction in two passes over the tree of ops/reduce/tree.h (see its card): one fold, then one with its result.
+struct TileFold {
+  tile::Id (*identity)();
+  tile::Id (*step)(tile::Id acc, tile::Id x, tile::Id parameter);  // parameter: kNone where the fold takes none
+  tile::Id (*combine)(tile::Id a, tile::Id b);
+};
+
+// Null where no unit made one for that schema.
+const TileCard* find_tile_card(const char* schema);
+
+}  // namespace fb::compile
