@@ -1,25 +1,35 @@
-#include <cstring>
+// What the units of the cards emitted, found by schema.
 #include <map>
 #include <string_view>
 
 #include "compile/tile_card.h"
 
-extern "C" {
-extern const fb::compile::TileCard __start_fb_tile_cards[] __attribute__((weak, visibility("hidden")));
-extern const fb::compile::TileCard __stop_fb_tile_cards[] __attribute__((weak, visibility("hidden")));
-}
+#define FB_SECTION(T, section)                                                        \
+  extern "C" {                                                                        \
+  extern const T __start_##section[] __attribute__((weak, visibility("hidden")));     \
+  extern const T __stop_##section[] __attribute__((weak, visibility("hidden")));      \
+  }
+FB_SECTION(fb::compile::TileCard, fb_tile_cards)
+FB_SECTION(fb::compile::TileReduction, fb_tile_reductions)
+#undef FB_SECTION
 
 namespace fb::compile {
+namespace {
 
-const TileCard* find_tile_card(const char* schema) {
-  static const std::map<std::string_view, const TileCard*> table = [] {
-    std::map<std::string_view, const TileCard*> t;
-    for (const TileCard* c = __start_fb_tile_cards; c != __stop_fb_tile_cards; ++c)
+template <class T> const T* find(const T* begin, const T* end, const char* schema) {
+  static const std::map<std::string_view, const T*> table = [&] {
+    std::map<std::string_view, const T*> t;
+    for (const T* c = begin; c != end; ++c)
       if (c->schema) t[c->schema] = c;
     return t;
   }();
   const auto at = table.find(schema);
   return at == table.end() ? nullptr : at->second;
 }
+
+}  // namespace
+
+const TileCard* find_tile_card(const char* schema) { return find(__start_fb_tile_cards, __stop_fb_tile_cards, schema); }
+const TileReduction* find_tile_reduction(const char* schema) { return find(__start_fb_tile_reductions, __stop_fb_tile_reductions, schema); }
 
 }  // namespace fb::compile

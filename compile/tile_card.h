@@ -18,14 +18,27 @@ struct TileCard {
   const TilePoint* points;   // [modes][kTypeSlots]; null where the type has none
 };
 
-// A reduction in two passes over the tree of ops/reduce/tree.h (see its card): one fold, then one with its result.
+// What a fold does with lanes (ops/reduce/folds.h).
 struct TileFold {
   tile::Id (*identity)();
   tile::Id (*step)(tile::Id acc, tile::Id x, tile::Id parameter);  // parameter: kNone where the fold takes none
   tile::Id (*combine)(tile::Id a, tile::Id b);
 };
+// A reduction in two passes over the tree of ops/reduce/tree.h, in one compute type (ops/reduce/passes.h).
+struct TilePasses {
+  TileFold first, second;
+  tile::Id (*between)(tile::Id folded, tile::Id count);
+  tile::Id (*finish)(tile::Id folded, tile::Id number);
+};
+struct TileReduction {
+  const char* schema;
+  const TilePasses* f32;
+  const TilePasses* f64;
+  double (*number)(const Value* args, int64_t count);
+};
 
 // Null where no unit made one for that schema.
 const TileCard* find_tile_card(const char* schema);
+const TileReduction* find_tile_reduction(const char* schema);
 
 }  // namespace fb::compile

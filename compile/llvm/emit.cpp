@@ -138,6 +138,36 @@ struct Emitter {
   }
   bool masked_natively(Elem e) { return tile::bytes_of(e) >= 4; }
   llvm::Value* lane(llvm::Value* v, int l) { return v->getType()->isVectorTy() ? b.CreateExtractElement(v, uint64_t(l)) : v; }
+  llvm::Value* as_stored(llvm::Value* v, tile::Type t) { return t.elem == Elem::b1 ? b.CreateZExt(v, wide(b.getInt8Ty(), t.lanes)) : v; }
+  // A loop that calls f(address, lane) for the lanes where mask holds: short code for what is rare or slow anyway.
+  template <class F> void each_lane(llvm::Value* addresses, llvm::Value* mask, int lanes, F&& f_) {
+    llvm::Type *i64 = b.getInt64Ty(), *i8 = b.getInt8Ty();
+    AllocaInst* at = slot(wide(i64, lanes));
+    b.CreateStore(addresses, at);
+    AllocaInst* on = nullptr;
+    if (mask) {
+      on = slot(wide(i8, lanes));
+      b.CreateStore(b.CreateZExt(mask, wide(i8, lanes)), on);
+    }
+    BasicBlock *before = b.GetInsertBlock(), *round = BasicBlock::Create(c, "lane", f), *next = BasicBlock::Create(c, "next", f),
+               *after = BasicBlock::Create(c, "lanes", f);
+    b.CreateBr(round);
+    b.SetInsertPoint(round);
+    PHINode* l = b.CreatePHI(i64, 2);
+    l->addIncoming(b.getInt64(0), before);
+    if (mask) {
+      BasicBlock* work = BasicBlock::Create(c, "work", f, next);
+      b.CreateCondBr(b.CreateICmpNE(b.CreateLoad(i8, b.CreateGEP(i8, on, l)), b.getInt8(0)), work, next);
+      b.SetInsertPoint(work);
+    }
+    f_(pointer(b.CreateLoad(i64, b.CreateGEP(i64, at, l))), l);
+    b.CreateBr(next);
+    b.SetInsertPoint(next);
+    llvm::Value* more = b.CreateAdd(l, b.getInt64(1));
+    l->addIncoming(more, next);
+    b.CreateCondBr(b.CreateICmpSLT(more, b.getInt64(lanes)), round, after);
+    b.SetInsertPoint(after);
+  }
   llvm::Value* load(const tile::Node& n) {
     const int lanes = n.type.lanes;
     const Elem e = n.type.elem;
@@ -148,18 +178,17 @@ struct Emitter {
     if (run && !masked) r = b.CreateAlignedLoad(wide(t, lanes), pointer(run), Align(1));
     else if (run && masked_natively(e))
       r = b.CreateMaskedLoad(wide(t, lanes), pointer(run), Align(1), value[size_t(n.in[1])], value[size_t(n.in[2])]);
-    else {
-      AllocaInst* spare = nullptr;  // lanes that are off read from here
-      if (masked) {
-        spare = slot(wide(t, lanes));
-        llvm::Value* other = value[size_t(n.in[2])];
-        b.CreateStore(e == Elem::b1 ? b.CreateZExt(other, wide(t, lanes)) : other, spare);
-      }
+    else if (masked || lanes > 8) {
+      AllocaInst* room = slot(wide(t, lanes));  // lanes that are off keep what stands here
+      if (masked) b.CreateStore(as_stored(value[size_t(n.in[2])], n.type), room);
+      each_lane(value[size_t(n.in[0])], masked ? value[size_t(n.in[1])] : nullptr, lanes, [&](llvm::Value* at, llvm::Value* l) {
+        b.CreateStore(b.CreateAlignedLoad(t, at, Align(1)), b.CreateGEP(t, room, l));
+      });
+      r = b.CreateLoad(wide(t, lanes), room);
+    } else {
       r = lanes > 1 ? PoisonValue::get(wide(t, lanes)) : nullptr;
       for (int l = 0; l < lanes; ++l) {
-        llvm::Value* at = pointer(lane(value[size_t(n.in[0])], l));
-        if (masked) at = b.CreateSelect(lane(value[size_t(n.in[1])], l), at, b.CreateConstGEP1_32(t, spare, unsigned(l)));
-        llvm::Value* x = b.CreateAlignedLoad(t, at, Align(1));
+        llvm::Value* x = b.CreateAlignedLoad(t, pointer(lane(value[size_t(n.in[0])], l)), Align(1));
         r = lanes > 1 ? b.CreateInsertElement(r, x, uint64_t(l)) : x;
       }
     }
@@ -175,13 +204,15 @@ struct Emitter {
       b.CreateAlignedStore(v, pointer(run), Align(1));
     } else if (run && masked_natively(type.elem)) {
       b.CreateMaskedStore(v, pointer(run), Align(1), value[size_t(n.in[2])]);
+    } else if (masked || type.lanes > 8) {
+      llvm::Type* t = in_memory(type.elem);
+      AllocaInst* room = slot(wide(t, type.lanes));
+      b.CreateStore(v, room);
+      each_lane(value[size_t(n.in[0])], masked ? value[size_t(n.in[2])] : nullptr, type.lanes, [&](llvm::Value* at, llvm::Value* l) {
+        b.CreateAlignedStore(b.CreateLoad(t, b.CreateGEP(t, room, l)), at, Align(1));
+      });
     } else {
-      AllocaInst* spare = masked ? slot(in_memory(type.elem)) : nullptr;
-      for (int l = 0; l < type.lanes; ++l) {
-        llvm::Value* at = pointer(lane(value[size_t(n.in[0])], l));
-        if (masked) at = b.CreateSelect(lane(value[size_t(n.in[2])], l), at, spare);
-        b.CreateAlignedStore(lane(v, l), at, Align(1));
-      }
+      for (int l = 0; l < type.lanes; ++l) b.CreateAlignedStore(lane(v, l), pointer(lane(value[size_t(n.in[0])], l)), Align(1));
     }
   }
 
@@ -191,7 +222,6 @@ struct Emitter {
     const unsigned n = cast<FixedVectorType>(mask->getType())->getNumElements();
     return b.CreateICmpNE(b.CreateBitCast(mask, b.getIntNTy(n)), number(b.getIntNTy(n), 0));
   }
-  llvm::Value* as_stored(llvm::Value* v, tile::Type t) { return t.elem == Elem::b1 ? b.CreateZExt(v, wide(b.getInt8Ty(), t.lanes)) : v; }
   llvm::Value* lanes_apart(const tile::Node& n) {
     const bool patch = n.op == Op::patch;
     const int first = patch ? 2 : 0, count = int(n.in.size()) - first;

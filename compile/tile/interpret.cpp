@@ -193,6 +193,7 @@ struct Machine {
           for (int l = 0; l < lanes; ++l) {
             if (n.in.size() == 3 && !(lane(n, 1, l) & 1)) v[size_t(l)] = lane(n, 2, l);
             else std::memcpy(&v[size_t(l)], reinterpret_cast<const void*>(lane(n, 0, l)), size_t(bytes_of(n.type.elem)));
+            if (n.type.elem == Elem::b1) v[size_t(l)] = v[size_t(l)] != 0;
           }
           break;
         case Op::store:

@@ -8,6 +8,7 @@
 #include "dispatch/call.h"
 #include "dispatch/thread_state.h"
 #include "ops/math/math.h"
+#include "ops/reduce/passes.h"
 #include "ops/reduce/shape.h"
 
 namespace fb {
@@ -65,7 +66,8 @@ void spread(const Tensor& out, const Tensor* mean, const Tensor& self, Ints dim,
   const double left = std::max(0.0, double(count) - correction);
   visit_real_compute(sum.dtype(), [&]<class A>() {
     A* v = sum.ptr<A>();
-    for (int64_t i = 0; i < sum.numel(); ++i) v[i] = root ? std::sqrt(v[i] / A(left)) : v[i] / A(left);
+    for (int64_t i = 0; i < sum.numel(); ++i)
+      v[i] = root ? passes::spread<true>::finish(v[i], A(left)) : passes::spread<false>::finish(v[i], A(left));
   });
   convert_run(static_cast<char*>(out.data()), out.item_bytes(), out.dtype(), static_cast<const char*>(sum.data()), sum.item_bytes(), sum.dtype(), out.numel());
 }

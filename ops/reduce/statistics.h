@@ -4,6 +4,7 @@
 
 #include "dispatch/call.h"
 #include "dispatch/thread_state.h"
+#include "ops/reduce/passes.h"
 #include "ops/reduce/shape.h"
 
 namespace fb::cards {
@@ -39,6 +40,7 @@ inline Tensor deviation_gradient(const Tensor& g, const Tensor& self, const Tens
       else return variance_gradient(*g, *self, *dim, correction_of(*c), *keepdim);                                    \
     }                                                                                                                 \
     using vjp = rules<wrt<0, d_self>>;                                                                                \
+    using passes = fb::passes::spread<ROOT>;                                                                          \
     static constexpr auto doc = #NAME "(input, dim=None, *, correction=1, keepdim=False) -> Tensor\n\n" TEXT          \
       " over dim, or of everything: squares of the distances from the mean, summed and divided by n - correction.";  \
   };                                                                                                                  \

@@ -1,0 +1,274 @@
+// The language itself: random programs mean the same to the interpreter and to the machine, before and after each pass;
+// programs that are not well formed are refused with a reason.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "compile/passes/passes.h"
+#include "compile/pipeline.h"
+#include "compile/tile/builder.h"
+#include "compile/tile/named.h"
+#include "core/error.h"
+
+namespace fb::tile {
+namespace {
+
+// Writes random programs: arithmetic of every type, conversions, masked memory, loops, named and patched functions.
+struct Writer {
+  std::mt19937_64 g;
+  Program p;
+  Builder b{p};
+  int lanes;
+  Id in, out, n;
+  std::vector<Id> values;
+  int stored = 0;
+
+  explicit Writer(uint64_t seed) : g(seed), lanes(1 << g() % 4) {
+    p.name = "random" + std::to_string(seed);
+    in = b.parameter("in", Elem::address);
+    out = b.parameter("out", Elem::address);
+    n = b.parameter("n", Elem::i64);
+  }
+  int below(int k) { return int(g() % uint64_t(k)); }
+  Elem any_elem() { return Elem(below(int(Elem::f64) + 1)); }
+  Id pick(Elem e) {
+    std::vector<Id> fit;
+    for (Id v : values)
+      if (b.type(v).elem == e) fit.push_back(v);
+    if (!fit.empty() && below(8)) return fit[size_t(below(int(fit.size())))];
+    return fresh(e);
+  }
+  Id add(Id v) {
+    values.push_back(v);
+    return v;
+  }
+  Id fresh(Elem e) {
+    if (below(3) == 0 && !is_half(e)) {
+      if (is_float(e)) return add(b.splat(b.real(e, std::ldexp(double(below(1000) - 500), below(20) - 10)), lanes));
+      return add(b.splat(b.constant_bits(e, e == Elem::b1 ? below(2) : int64_t(g() & (bytes_of(e) == 8 ? ~0ull : (1ull << (8 * bytes_of(e))) - 1))), lanes));
+    }
+    const int step = below(3) ? bytes_of(e) : bytes_of(e) + below(5);
+    const Id at = b.ramp(b.apply(Op::add, in, b.integer(below(64))), b.integer(step), lanes);
+    if (below(2)) return add(b.load(at, e));
+    return add(b.load(at, e, pick(Elem::b1), pick(e)));
+  }
+  void one() {
+    const Elem e = any_elem();
+    switch (below(12)) {
+      case 0: case 1: case 2: {
+        if (is_half(e)) return;
+        if (e == Elem::b1) {
+          constexpr Op k[] = {Op::bit_and, Op::bit_or, Op::bit_xor};
+          add(b.apply(k[below(3)], pick(e), pick(e)));
+        } else if (is_float(e)) {
+          constexpr Op k[] = {Op::add, Op::sub, Op::mul, Op::div, Op::min, Op::max, Op::copysign};
+          add(b.apply(k[below(7)], pick(e), pick(e)));
+        } else {
+          constexpr Op k[] = {Op::add, Op::sub, Op::mul, Op::div, Op::rem, Op::min, Op::max, Op::bit_and, Op::bit_or, Op::bit_xor, Op::shl, Op::shr, Op::sar};
+          add(b.apply(k[below(13)], pick(e), pick(e)));
+        }
+        return;
+      }
+      case 3: {
+        if (e == Elem::b1) add(b.apply(Op::bit_not, pick(e)));
+        else if (is_float(e)) {
+          constexpr Op k[] = {Op::neg, Op::sqrt, Op::abs, Op::floor, Op::ceil, Op::trunc, Op::rint};
+          add(b.apply(k[below(7)], pick(e)));
+        } else if (is_integer(e)) {
+          constexpr Op k[] = {Op::neg, Op::abs, Op::bit_not};
+          add(b.apply(k[below(3)], pick(e)));
+        }
+        return;
+      }
+      case 4:
+        if (is_float(e)) add(b.apply(Op::fma, pick(e), pick(e), pick(e)));
+        return;
+      case 5: case 6:
+        if (!is_half(e)) add(b.apply(Op(int(Op::lt) + below(6)), pick(e), pick(e)));
+        return;
+      case 7: add(b.apply(Op::select, pick(Elem::b1), pick(e), pick(e))); return;
+      case 8: add(b.convert(pick(e), any_elem())); return;
+      case 9: {
+        const Elem f = below(2) ? Elem::f32 : Elem::f64;
+        // Near enough for every integer, and no NaN: what lies past that has no meaning.
+        const Id x = b.apply(Op::min, b.apply(Op::max, pick(f), b.splat(b.real(f, -1e6), lanes)), b.splat(b.real(f, 1e6), lanes));
+        add(b.to_int(x));
+        return;
+      }
+      case 10: {
+        static const Named* const k[] = {&named_exp, &named_log, &named_sin, &named_tanh, &named_sigmoid, &named_erf};
+        const Id x[] = {pick(below(2) ? Elem::f32 : Elem::f64)};
+        add(b.call(*k[below(6)], x, 1));
+        return;
+      }
+      default: {
+        const Thunk t{[](int64_t, void* o, const void* const* x) { *static_cast<double*>(o) = 2 * *static_cast<const double*>(x[0]) + 1; }, 0};
+        const Id x[] = {pick(Elem::f64)};
+        add(below(2) ? b.patch(t, pick(Elem::b1), pick(Elem::f64), x, 1) : b.lanes(t, Elem::f64, x, 1));
+      }
+    }
+  }
+  void keep(Id v) {  // 512 bytes for each value kept
+    const Id at = b.ramp(b.apply(Op::add, out, b.integer(512 * stored++)), b.integer(below(3) ? bytes_of(b.type(v).elem) : 13), lanes);
+    if (below(2)) b.store(at, v);
+    else b.store(at, v, pick(Elem::b1));
+  }
+  Program write() {
+    for (int i = 0; i < 6; ++i) fresh(any_elem());
+    for (int i = below(10); i >= 0; --i) one();
+    if (below(2)) {
+      const Elem e = below(2) ? Elem::f32 : Elem::i64;
+      std::vector<Id> carried{pick(e), pick(Elem::i32)};
+      const std::vector<Id> before = values;
+      b.loop(b.integer(below(3)), below(2) ? n : b.integer(below(9)), b.integer(1 + below(3)), carried, [&](Id i, std::vector<Id>& c) {
+        add(c[0]), add(c[1]), add(b.splat(i, lanes));
+        for (int k = below(5); k >= 0; --k) one();
+        if (below(2)) b.raise_if(pick(Elem::b1), kZeroDivisor);
+        c = {pick(e), pick(Elem::i32)};
+      });
+      values = before;
+      add(carried[0]), add(carried[1]);
+    }
+    for (int i = below(4); i >= 0; --i) one();
+    if (lanes > 1) {
+      Id v = pick(below(2) ? Elem::f32 : Elem::i32);
+      Id w = b.apply(Op::add, b.apply(Op::low, v), b.apply(Op::high, v));
+      add(b.splat(w, b.type(w).lanes));
+      if (b.type(w).lanes > 1) values.pop_back();
+      else add(b.splat(w, lanes));
+      values.erase(std::remove_if(values.begin(), values.end(), [&](Id x) { return b.type(x).lanes != lanes; }), values.end());
+    }
+    for (int i = 0; i < 4; ++i) keep(values[size_t(below(int(values.size())))]);
+    return p;
+  }
+};
+
+struct Memory {
+  std::vector<char> in, out;
+  explicit Memory(uint64_t seed) : in(2048), out(8192) {
+    std::mt19937_64 g(seed);
+    for (size_t i = 0; i < in.size(); ++i) in[i] = char(g());
+    // Truth values are any byte; a zero now and then.
+    for (size_t i = 0; i < in.size(); i += 3)
+      if (g() % 3 == 0) in[i] = 0;
+  }
+  std::vector<int64_t> words() { return {reinterpret_cast<int64_t>(in.data()), reinterpret_cast<int64_t>(out.data()), 5}; }
+};
+
+// Bytes, but a NaN equals a NaN: stores are compared value by value.
+bool same_stores(const Program& p, Memory& x, Memory& y) {
+  int index = 0;
+  for (Id id : p.regions[0].body) {
+    const Node& n = p[id];
+    if (n.op != Op::store) continue;
+    const Elem e = p[n.in[1]].type.elem;
+    const Node& ramp = p[n.in[0]];
+    const int64_t step = p[ramp.in[1]].imm;
+    for (int l = 0; l < p[n.in[0]].type.lanes; ++l) {
+      const char *a = &x.out[size_t(512 * index + step * l)], *c = &y.out[size_t(512 * index + step * l)];
+      if (std::memcmp(a, c, size_t(bytes_of(e))) == 0) continue;
+      auto nan = [&]<class T>(T) {
+        T u, v;
+        std::memcpy(static_cast<void*>(&u), a, sizeof u);
+        std::memcpy(static_cast<void*>(&v), c, sizeof v);
+        return std::isnan(double(float(u))) && std::isnan(double(float(v)));
+      };
+      if ((e == Elem::f32 && nan(float())) || (e == Elem::f64 && nan(double())) || (e == Elem::f16 && nan(half())) || (e == Elem::bf16 && nan(bfloat16()))) continue;
+      return false;
+    }
+    ++index;
+  }
+  return true;
+}
+TEST(Tile, RandomProgramsMeanTheSameToTheMachine) {
+  int compared = 0;
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    const Program p = Writer(seed).write();
+    ASSERT_EQ(verify(p), "") << print(p);
+    const Program lowered = compile::lower(p);
+    Memory a(seed), c(seed), m(seed);
+    const int32_t ea = interpret(p, a.words().data()), ec = interpret(lowered, c.words().data());
+    const int32_t em = compile::make_code(lowered)(m.words().data());
+    ASSERT_TRUE(ea == ec && same_stores(p, a, c)) << "the passes changed seed " << seed << "\n" << print(p);
+    ASSERT_TRUE(ea == em && same_stores(p, a, m)) << "the machine differs for seed " << seed << "\n" << print(lowered);
+    ++compared;
+  }
+  EXPECT_EQ(compared, 1000);
+}
+
+TEST(Tile, MorePassesOnMoreProgramsChangeNothing) {
+  for (uint64_t seed = 10000; seed < 14000; ++seed) {
+    const Program p = Writer(seed).write();
+    Memory a(seed), c(seed);
+    const int32_t ea = interpret(p, a.words().data());
+    const int32_t ec = interpret(compile::lower(p), c.words().data());
+    ASSERT_TRUE(ea == ec && same_stores(p, a, c)) << "seed " << seed << "\n" << print(p);
+  }
+}
+
+// Each breaks one rule of a good program.
+TEST(Tile, VerifierRefusesBrokenPrograms) {
+  auto good = [] {
+    Program p;
+    p.name = "good";
+    Builder b(p);
+    const Id in = b.parameter("in", Elem::address);
+    const Id x = b.load(b.ramp(in, b.integer(4), 8), Elem::f32);
+    const Id m = b.apply(Op::lt, x, b.real(Elem::f32, 1));
+    std::vector<Id> c{b.apply(Op::select, m, x, b.apply(Op::add, x, x))};
+    b.loop(b.integer(0), b.integer(4), b.integer(1), c, [&](Id, std::vector<Id>& v) { v[0] = b.apply(Op::mul, v[0], x); });
+    b.store(b.ramp(in, b.integer(4), 8), c[0]);
+    return p;
+  };
+  ASSERT_EQ(verify(good()), "");
+  auto find = [](const Program& p, Op op) {
+    for (Id i = 0; i < Id(p.nodes.size()); ++i)
+      if (p[i].op == op) return i;
+    return kNone;
+  };
+  using Break = void (*)(Program&, Id);
+  struct Case {
+    Op op;
+    Break how;
+    const char* says;
+  };
+  const Case cases[] = {
+      {Op::add, [](Program& p, Id i) { p[i].in[1] = Id(p.nodes.size()) - 1; }, "not defined before its use"},
+      {Op::add, [](Program& p, Id i) { p[i].in[0] = 99999; }, "not defined before its use"},
+      {Op::add, [](Program& p, Id i) { p[i].in = {p[i].in[0]}; }, "wrong number of operands"},
+      {Op::add, [](Program& p, Id i) { p[i].type.elem = Elem::f64; }, "differ in type"},
+      {Op::add, [](Program& p, Id i) { p[i].type.lanes = 3; }, "power of two"},
+      {Op::lt, [](Program& p, Id i) { p[i].type.elem = Elem::f32; }, "gives truth values"},
+      {Op::select, [](Program& p, Id i) { p[i].in[0] = p[i].in[1]; }, "must be truth values"},
+      {Op::load, [](Program& p, Id i) { p[i].type.lanes = 4; }, "must have the result's lanes"},
+      {Op::store, [](Program& p, Id i) { p[i].in[1] = p[i].in[0]; }, "do not fit"},
+      {Op::ramp, [](Program& p, Id i) { p[i].type.elem = Elem::f32; }, "ramps are of"},
+      {Op::parameter, [](Program& p, Id i) { p[i].imm = 7; }, "no such parameter"},
+      {Op::loop, [](Program& p, Id i) { p[i].region = 9; }, "no such region"},
+      {Op::loop, [](Program& p, Id i) { p.regions[size_t(p[i].region)].body.pop_back(); }, "does not end in yield"},
+      {Op::loop, [](Program& p, Id i) { p.regions[size_t(p[i].region)].arguments.pop_back(); }, "does not take the index"},
+      {Op::yield, [](Program& p, Id i) { p[i].in.clear(); }, "another number of values"},
+      {Op::result, [](Program& p, Id i) { p[i].imm = 1; }, "carries no such value"},
+      {Op::result, [](Program& p, Id i) { p[i].type.elem = Elem::f64; }, "differs from the carried value"},
+      {Op::constant, [](Program& p, Id i) { p[i].type.elem = Elem::address; }, "constants are"},
+      {Op::mul, [](Program& p, Id i) { p[i].op = Op::rem; }, "takes integers"},
+      {Op::mul, [](Program& p, Id i) { p[i].op = Op::call; p[i].callee = &named_exp; }, "does not fit its function"},
+      {Op::mul, [](Program& p, Id i) { p[i].op = Op::lanes; p[i].imm = 3; }, "no such function"},
+      {Op::add, [](Program& p, Id i) { p.regions[0].body.push_back(i); }, "stands in two places"},
+  };
+  for (const Case& c : cases) {
+    Program p = good();
+    const Id at = find(p, c.op);
+    ASSERT_NE(at, kNone) << name_of(c.op);
+    c.how(p, at);
+    const std::string fault = verify(p);
+    EXPECT_NE(fault.find(c.says), std::string::npos) << name_of(c.op) << ": " << fault;
+    EXPECT_THROW(compile::lower(p), Error);
+  }
+}
+
+}  // namespace
+}  // namespace fb::tile
