@@ -153,7 +153,7 @@ constexpr double scaled_k(int order, double x) {
   }
   if (x < 30) {
     // the integral of e^(-x (cosh t - 1)) cosh(order t): the trapezoidal rule converges like e^(-1/h)
-    constexpr CoshTable table;
+    FB_TABLE CoshTable table;
     double sum = 0.5;
     for (int i = 1; i < k_points; ++i) {
       const double a = x * table.less_one[i];

@@ -3,7 +3,13 @@
 #include "ops/math/domain.h"
 
 // A polynomial's loop must not stay one: its coefficients would be fetched through the stack.
+#ifdef __CUDACC__
+#define FB_UNROLL _Pragma("unroll")
+#define FB_TABLE const  // that compiler folds no built-in functions
+#else
 #define FB_UNROLL _Pragma("GCC unroll 32")
+#define FB_TABLE constexpr
+#endif
 
 namespace fb::math {
 
