@@ -19,6 +19,7 @@ using tile::Id;
 using tile::Op;
 
 constexpr int64_t kGrain = 1 << 15;   // elements of a share that one thread takes
+constexpr int kColumns = 32;          // outputs of a tile, where neighbours in memory are outputs
 
 struct Axes {                         // row-major, neighbours joined; strides in bytes
   Dims sizes, strides;
@@ -68,8 +69,9 @@ struct Shape {
   bool long_runs;                     // longer than a block
 };
 
-// Which of the programs: both passes over outputs whose elements are one block, or one pass's blocks, or its tree.
-enum class Part : uint8_t { whole, first_blocks, first_tree, second_blocks, second_tree };
+// Which of the programs: both passes over outputs whose elements are one block, or one pass's blocks, or its tree; or both
+// passes over tiles of outputs that are neighbours in memory.
+enum class Part : uint8_t { whole, first_blocks, first_tree, second_blocks, second_tree, across };
 
 class Writer {
  public:
@@ -126,9 +128,10 @@ class Writer {
     }
     return add(b_.splat(p, tree::lanes), offset(inner_, b_.ramp(i, number(1), tree::lanes)));
   }
-  // Block `block` of output k, folded to one value.
-  Id folded_block(const TileFold& fold, Id k, Id block, Id parameter) {
-    const Id p = add(data_, offset(kept_, k));
+  struct Extent {
+    Id o0, o1, i0, i1;                // outer indices, and elements of their inner runs
+  };
+  Extent extent(Id block) {
     Id o0, o1, i0, i1;
     if (s_.long_runs) {
       const Id per = b_.apply(Op::div, add(inner_n_, number(tree::block - 1)), number(tree::block));
@@ -143,6 +146,12 @@ class Writer {
       i0 = number(0);
       i1 = inner_n_;
     }
+    return {o0, o1, i0, i1};
+  }
+  // Block `block` of output k, folded to one value.
+  Id folded_block(const TileFold& fold, Id k, Id block, Id parameter) {
+    const Id p = add(data_, offset(kept_, k));
+    const auto [o0, o1, i0, i1] = extent(block);
     const Id thirty_two = number(tree::lanes);
     const Id whole = add(i0, mul(b_.apply(Op::div, b_.apply(Op::sub, i1, i0), thirty_two), thirty_two));
     std::vector<Id> lanes{b_.splat(fold.identity(), tree::lanes)};
@@ -179,6 +188,54 @@ class Writer {
     });
     return b_.load(own, s_.compute);
   }
+  // The tree over kColumns outputs at once, the first at p: a lane of the tree is a row of the scratch memory, which stays in
+  // the first cache; behind the 32 rows stand the blocks.
+  Id folded_columns(const TileFold& fold, Id p, Id parameter) {
+    const int64_t row = int64_t(kColumns) * tile::bytes_of(s_.compute);
+    auto at = [&](Id base, Id i) { return b_.ramp(add(base, mul(i, number(row))), number(tile::bytes_of(s_.compute)), kColumns); };
+    auto combine = [&](Id base, Id to, Id from) {
+      b_.store(at(base, to), fold.combine(b_.load(at(base, to), s_.compute), b_.load(at(base, from), s_.compute)));
+    };
+    const Id zero = number(0), one = number(1), blocks_at = add(partial_, number(tree::lanes * row));
+    b_.loop(zero, blocks_, one, [&](Id block) {
+      const auto [o0, o1, i0, i1] = extent(block);
+      const Id none = b_.splat(fold.identity(), kColumns);
+      b_.loop(zero, number(tree::lanes), one, [&](Id l) { b_.store(at(partial_, l), none); });
+      b_.loop(o0, o1, one, [&, i0 = i0, i1 = i1](Id o) {
+        const Id run = add(p, offset(outer_, o));
+        b_.loop(i0, i1, one, [&](Id i) {
+          const Id x = b_.load(b_.ramp(add(run, mul(i, inner_.stride[0])), number(tile::bytes_of(s_.stored)), kColumns), s_.stored);
+          const Id lane = at(partial_, b_.apply(Op::bit_and, b_.apply(Op::sub, i, i0), number(tree::lanes - 1)));
+          b_.store(lane, fold.step(b_.load(lane, s_.compute), b_.convert(x, s_.compute), parameter));
+        });
+      });
+      std::vector<Id> width{number(tree::lanes / 2)};
+      b_.loop(zero, number(5), one, width, [&](Id, std::vector<Id>& w) {
+        b_.loop(zero, w[0], one, [&](Id l) { combine(partial_, l, add(l, w[0])); });
+        w[0] = b_.apply(Op::div, w[0], number(2));
+      });
+      b_.store(at(blocks_at, block), b_.load(at(partial_, zero), s_.compute));
+    });
+    std::vector<Id> gap{one};
+    b_.loop(zero, number(40), one, gap, [&](Id, std::vector<Id>& g) {
+      const Id twice = mul(g[0], number(2));
+      b_.loop(zero, b_.apply(Op::sub, blocks_, g[0]), twice, [&](Id i) { combine(blocks_at, i, add(i, g[0])); });
+      g[0] = twice;
+    });
+    return b_.load(at(blocks_at, zero), s_.compute);
+  }
+  // Unit u: a tile of the last kept dimension; the last tile begins early enough to be whole.
+  void columns(Id u) {
+    const TilePasses& f = *s_.passes;
+    const Id width = kept_.size.back();
+    const Id tiles = b_.apply(Op::div, add(width, number(kColumns - 1)), number(kColumns));
+    const Id first = b_.apply(Op::min, mul(b_.apply(Op::rem, u, tiles), number(kColumns)), b_.apply(Op::sub, width, number(kColumns)));
+    const Id k = add(mul(b_.apply(Op::div, u, tiles), width), first);
+    const Id p = add(data_, offset(kept_, k));
+    const Id m = f.between(folded_columns(f.first, p, tile::kNone), b_.splat(count_, kColumns));
+    const Id v = f.finish(folded_columns(f.second, p, m), b_.splat(number_, kColumns));
+    b_.store(b_.ramp(element(out_, k, s_.out), number(tile::bytes_of(s_.out)), kColumns), b_.convert(v, s_.out));
+  }
   void put(Id k, Id v) { b_.store(element(out_, k, s_.out), b_.convert(s_.passes->finish(v, number_), s_.out)); }
 
   void write(Part part) {
@@ -189,6 +246,8 @@ class Writer {
           const Id m = f.between(folded_block(f.first, u, number(0), tile::kNone), count_);
           return put(u, folded_block(f.second, u, number(0), m));
         }
+        case Part::across:
+          return columns(u);
         case Part::first_tree:
           return b_.store(element(means_, u, s_.compute), f.between(tree_of_blocks(f.first, u), count_));
         case Part::second_tree:
@@ -257,7 +316,10 @@ void run_reduction(const OpEntry& op, const Value* args, Results& res) {
   };
   const int64_t item = item_size(compute);
   Tensor means, partial;
-  if (g.blocks > 1) {
+  // Neighbours in memory are outputs rather than elements of one.
+  const bool across = s.inner == 1 && !s.dense && s.kept > 0 && g.kept.strides.back() == x.item_bytes() &&
+                      g.kept.sizes.back() >= kColumns && g.blocks >= 1;
+  if (g.blocks > 1 && !across) {
     means = Tensor::empty({out.numel()}, {compute, DeviceType::cpu});
     partial = Tensor::empty({out.numel() * g.blocks}, {compute, DeviceType::cpu});
   }
@@ -269,16 +331,25 @@ void run_reduction(const OpEntry& op, const Value* args, Results& res) {
       words.push_back(a->sizes[d]);
       words.push_back(a->strides[d]);
     }
+  const int64_t scratch = across ? (tree::lanes + g.blocks) * kColumns * item : 0;
   auto run = [&](Part part, int64_t units, int64_t grain) {
     const Entry entry = kernel(key + char('0' + int(part)), [&] { return Writer(name, s, part).take(); });
     parallel_for(0, units, grain, [&](int64_t lo, int64_t hi) {
       std::vector<int64_t> w = words;
       w[0] = lo;
       w[1] = hi;
+      Tensor own;
+      if (scratch) {
+        own = Tensor::empty({scratch}, {DType::u8, DeviceType::cpu});
+        w[5] = address(own);
+      }
       entry(w.data());
     });
   };
-  if (g.blocks <= 1) run(Part::whole, out.numel(), std::max<int64_t>(1, kGrain / std::max<int64_t>(count, 1)));
+  if (across) {
+    const int64_t tiles = (g.kept.sizes.back() + kColumns - 1) / kColumns;
+    run(Part::across, out.numel() / g.kept.sizes.back() * tiles, std::max<int64_t>(1, kGrain / (count * kColumns)));
+  } else if (g.blocks <= 1) run(Part::whole, out.numel(), std::max<int64_t>(1, kGrain / std::max<int64_t>(count, 1)));
   else {
     const int64_t units = out.numel() * g.blocks, grain = kGrain / tree::block;
     run(Part::first_blocks, units, grain);

@@ -29,6 +29,9 @@ TEST(CompiledReduction, VarHasTheEagerBits) {
     both(op<"expand">(op<"randn">(Dims{5, 1, 40}, d), Dims{5, 6, 40}), Dims{1, 2}, std::nullopt, false, "expanded");
     both(op<"randn">(Dims{100000}, d), std::nullopt, std::nullopt, false, "many blocks");
     both(op<"randn">(Dims{3, 9000}, d), Dims{1}, std::nullopt, false, "blocks of a row");
+    both(op<"randn">(Dims{9000, 33}, d), Dims{0}, std::nullopt, false, "blocks of columns");
+    both(op<"randn">(Dims{5, 70, 6, 40}, d), Dims{0, 2}, std::nullopt, false, "columns of runs");
+    both(op<"randn">(Dims{3, 5000, 2, 40}, d), Dims{0, 1}, Scalar(0), true, "columns of long runs");
     both(op<"randn">(Dims{9000, 3}, d), Dims{0}, std::nullopt, false, "blocks of a column");
     both(op<"randn">(Dims{40, 6, 300}, d), Dims{0, 2}, std::nullopt, false, "runs of several blocks");
     both(op<"randn">(Dims{2, 3, 5000, 2}, d), Dims{0, 2}, std::nullopt, true, "long runs, apart");
