@@ -51,6 +51,7 @@ test: build
 
 nightly: test sanitize
 	$(PY) -m pytest tests/nightly
+	$(PY) -m pytest tests/sweep --full
 
 sanitize: packages
 	@[ -f build-sanitize/build.ninja ] || cmake -S . -B build-sanitize -G Ninja -DFB_SANITIZE=ON

@@ -95,10 +95,30 @@ namespace {
 
 // ---- below autograd ----
 
+// A kernel of the CPU reads all its arguments, 0-d ones too.
+void check_readable(const OpEntry& op, Device d, const Value* args) {
+  if (!d.is_cpu() || ((op.schema.tensor_mask & (op.schema.tensor_mask - 1)) == 0 && !op.schema.list_mask)) return;
+  auto see = [&](const Tensor& t) {
+    FB_CHECK(t.device().is_cpu(), "operator ", op.schema.name, " was given tensors on different devices, ", d, " and ", t.device(), " (shape ",
+             t.sizes(), ")");
+  };
+  for (uint64_t m = op.schema.tensor_mask; m; m &= m - 1) {
+    const Value& v = args[__builtin_ctzll(m)];
+    if (v.tag == Tag::tensor && v.t) see(v.tensor());
+  }
+  for (uint64_t m = op.schema.list_mask; m; m &= m - 1) {
+    const Value& v = args[__builtin_ctzll(m)];
+    if (v.tag == Tag::tensors)
+      for (const Tensor& t : v.tensor_list())
+        if (t.defined()) see(t);
+  }
+}
+
 void run_structured(const OpEntry& op, const Value* args, Results& out) {
   op.card->meta(op, args, out);
   const Device d = out.size() ? out[0].device() : common_device(op, args);
   if (d.is_meta()) return;
+  check_readable(op, d, args);
   select_kernel(op, d, args).run(op, args, out);
 }
 
@@ -109,6 +129,7 @@ void run_direct(const OpEntry& op, const Value* args, Results& out) {
     if (d.is_meta()) return;
     out.clear();
   }
+  check_readable(op, d, args);
   select_kernel(op, d, args).run(op, args, out);
 }
 

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "autograd/node.h"
+#include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
 #include "python/parser.h"
 
@@ -94,6 +95,32 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
   parse_call(*as(self)->binding, args, n, kwnames, c);
   return invoke_parsed(c);
   FB_PY_END(nullptr)
+}
+
+// Methods of operators whose schema has `self` further on (where, polygamma): the tensor goes to its place.
+PyObject* op_vectorcall_by_self(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  FB_PY_BEGIN
+  static PyObject* const name_self = PyUnicode_InternFromString("self");
+  const Py_ssize_t n = PyVectorcall_NARGS(nargsf), nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  if (n == 0 || (!g_function_disabled && (function_modes || any_asks(args, n + nkw)))) return op_vectorcall(self, args, nargsf, kwnames);
+  std::vector<PyObject*> moved(args + 1, args + n + nkw);
+  int at = 0;
+  for (const OpEntry* e : as(self)->binding->packet->overloads) at = std::max(at, e->schema.find("self"));
+  if (n > at) {
+    moved.insert(moved.begin() + at, args[0]);
+    return op_vectorcall(self, moved.data(), size_t(n), kwnames);
+  }
+  moved.push_back(args[0]);
+  Obj names(checked(PyTuple_New(nkw + 1)));
+  for (Py_ssize_t i = 0; i < nkw; ++i) PyTuple_SET_ITEM(names.get(), i, Py_NewRef(PyTuple_GET_ITEM(kwnames, i)));
+  PyTuple_SET_ITEM(names.get(), nkw, Py_NewRef(name_self));
+  return op_vectorcall(self, moved.data(), size_t(n - 1), names.get());
+  FB_PY_END(nullptr)
+}
+bool self_comes_later(const Packet& p) {
+  for (const OpEntry* e : p.overloads)
+    if (e->schema.find("self") > 0) return true;
+  return false;
 }
 
 PyObject* op_descr_get(PyObject* self, PyObject* obj, PyObject*) {
@@ -426,9 +453,24 @@ PyObject* py_op_info(PyObject*, PyObject* args) {
   if (!e) Py_RETURN_NONE;
   const char* kinds[] = {"composite", "pointwise", "view", "structured", "direct", "lowered"};
   const char* forms[] = {"functional", "inplace", "out"};
-  return Py_BuildValue("{s:s,s:s,s:s,s:O,s:i,s:I}", "kind", kinds[int(e->card->kind)], "form", forms[int(e->form)], "grad_name",
-                       e->grad_name.c_str(), "differentiable", e->card->vjp || e->card->pointwise ? Py_True : Py_False, "kernels",
-                       int(e->cpu.size()), "forms", e->card->forms);
+  Obj types(PyList_New(0));  // those that a pointwise card computes in
+  if (const PointwiseCard* p = e->card->pointwise)
+    for (int d = 0; d < 32; ++d)
+      if (p->types >> d & 1) checked(PyList_Append(types.get(), Obj(wrap_dtype(DType(d))).get()));
+  return Py_BuildValue("{s:s,s:s,s:s,s:O,s:i,s:I,s:I,s:s,s:s,s:O}", "kind", kinds[int(e->card->kind)], "form", forms[int(e->form)],
+                       "grad_name", e->grad_name.c_str(), "differentiable", e->card->vjp || e->card->pointwise ? Py_True : Py_False,
+                       "kernels", int(e->cpu.size()), "forms", e->card->forms, "packet_forms", e->packet->forms, "functional",
+                       e->functional ? e->functional->schema.full_name().c_str() : "", "aliases", e->card->aliases, "types", types.get());
+  FB_PY_END(nullptr)
+}
+// _op_resolve(name, *args, **kwargs): the overload that such a call of the packet takes.
+PyObject* py_op_resolve(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  FB_PY_BEGIN
+  const Packet* p = n ? find_packet(PyUnicode_AsUTF8(args[0])) : nullptr;
+  if (!p) Py_RETURN_NONE;
+  ParsedCall c;
+  parse_call(binding_of(*p), args + 1, n - 1, kwnames, c);
+  return PyUnicode_FromString(c.op->schema.full_name().c_str());
   FB_PY_END(nullptr)
 }
 PyObject* py_find_callable(PyObject*, PyObject* args) {
@@ -478,6 +520,7 @@ PyMethodDef functions[] = {
     {"_op", py_op, METH_VARARGS, nullptr},
     {"_op_schema", py_op_schema, METH_VARARGS, nullptr},
     {"_op_info", py_op_info, METH_VARARGS, nullptr},
+    {"_op_resolve", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_op_resolve)), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_find_callable", py_find_callable, METH_VARARGS, nullptr},
     {"_has_torch_function", py_has_torch_function, METH_VARARGS, nullptr},
     {"_has_torch_function_each", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_has_torch_function_each)), METH_FASTCALL, nullptr},
@@ -604,6 +647,7 @@ void init_ops(PyObject* m) {
       if (p->forms & form::method) {
         if (PyDict_GetItemString(dict, name.c_str()) && name.rfind("__", 0) != 0) continue;
         Obj f(make_callable(&OpMethodType, bind(), name, "torch"));
+        if (self_comes_later(*p)) as(f.get())->call = op_vectorcall_by_self;
         PyDict_SetItemString(dict, name.c_str(), f.get());
       }
     }

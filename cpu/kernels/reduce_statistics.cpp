@@ -102,6 +102,10 @@ void logsumexp_cpu(Tensor& out, const Tensor& self, Ints dim, bool) {
   if (out.numel() == 0) return;
   GradMode no(false);
   const uint64_t mask = reduce_mask(dim, self.ndim());
+  if (self.numel() == 0) {
+    op<"fill_">(out, Scalar(-std::numeric_limits<double>::infinity()));
+    return;
+  }
   if (self.is_complex()) {
     // The greatest real part is taken out; the rest are complex exponentials.
     Dims all;

@@ -31,6 +31,7 @@ struct resize_ : composite<resize_> {
     if (self.sizes() == size && format == MemoryFormat::contiguous) return self;
     const bool last = format != MemoryFormat::contiguous;
     FB_CHECK(!last || size.n == (format == MemoryFormat::channels_last ? 4 : 5), "resize_: channels_last takes 4 dimensions and channels_last_3d 5, the sizes are ", size);
+    self->bump_version();
     if (!(self.sizes() == size)) set_geometry(self, size, contiguous_strides(size), self.offset());
     if (last) set_geometry(self, size, channels_last_strides(size), self.offset());
     return self;

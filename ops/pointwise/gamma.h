@@ -69,6 +69,8 @@ struct Mvlgamma : pointwise<Mvlgamma> {
   static constexpr bool lane_by_lane = true, raw_attributes = true;
   static void check(const Value* args, DType) {
     FB_CHECK(args[1].integer() >= 1, "mvlgamma: p must be at least 1, ", args[1].integer(), " was given");
+    FB_CHECK(args[0].tag != Tag::tensor || args[0].t->dtype != DType::boolean, "mvlgamma: input is a bool tensor of shape ", args[0].t->sizes,
+             "; convert it to numbers first");
   }
   template <class V> static constexpr V fn(V x, double p) {
     double sum = p * (p - 1) / 4 * 1.1447298858494001741;  // log pi

@@ -4,7 +4,7 @@ namespace fb::cards {
 
 Tensor quantile_scalar(const char* name, const Tensor& self, double q) {
   FB_CHECK(q >= 0 && q <= 1, name, ": q is ", q, "; it lies in [0, 1]");
-  return op<"scalar_tensor">(Scalar(q), self.dtype());
+  return op<"full">(Ints(), Scalar(q), self.dtype(), std::nullopt, self.device());
 }
 
 Tensor quantile_of(const char* name, const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim, std::string_view how, bool skip_nan) {

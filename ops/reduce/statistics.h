@@ -220,7 +220,7 @@ struct allclose : composite<allclose> {
   static constexpr auto schema = "allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool";
   static bool body(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
     GradMode no(false);
-    return *op<"all">(op<"isclose">(a, b, rtol, atol, equal_nan)).ptr<bool>();
+    return op_value<"item">(op<"all">(op<"isclose">(a, b, rtol, atol, equal_nan))).scalar().to_bool();
   }
   static constexpr auto doc = "allclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False) -> bool\n\nWhether |input - other| <= atol + rtol |other| everywhere.";
 };
@@ -249,27 +249,27 @@ struct cov : composite<cov> {
       FB_CHECK(fweights.ndim() <= 1, "cov: fweights has shape ", fweights.sizes(), "; it has one dimension");
       FB_CHECK(is_integral(fweights.dtype()), "cov: fweights is ", fweights.dtype(), "; it must be integral");
       FB_CHECK(fweights.numel() == n, "cov: fweights has ", fweights.numel(), " numbers for ", n, " observations");
-      FB_CHECK(n == 0 || !*op<"any">(op<"lt">(fweights, Scalar(0))).ptr<bool>(), "cov: fweights holds negative numbers");
+      FB_CHECK(n == 0 || !op_value<"item">(op<"any">(op<"lt">(fweights, Scalar(0)))).scalar().to_bool(), "cov: fweights holds negative numbers");
       w = fweights;
     }
     if (aweights.defined()) {
       FB_CHECK(aweights.ndim() <= 1, "cov: aweights has shape ", aweights.sizes(), "; it has one dimension");
       FB_CHECK(is_floating(aweights.dtype()), "cov: aweights is ", aweights.dtype(), "; it must be floating");
       FB_CHECK(aweights.numel() == n, "cov: aweights has ", aweights.numel(), " numbers for ", n, " observations");
-      FB_CHECK(n == 0 || !*op<"any">(op<"lt">(op<"detach">(aweights), Scalar(0))).ptr<bool>(), "cov: aweights holds negative numbers");
+      FB_CHECK(n == 0 || !op_value<"item">(op<"any">(op<"lt">(op<"detach">(aweights), Scalar(0)))).scalar().to_bool(), "cov: aweights holds negative numbers");
       w = w.defined() ? op<"mul">(w, aweights) : aweights;
     }
     const bool float_in = in.is_floating() || in.is_complex();
     const Tensor w_sum = w.defined() ? op<"sum">(w, std::nullopt, false, is_integral(w.dtype()) ? DType::none : w.dtype())
                                      : op<"scalar_tensor">(Scalar(n), DType::i64);
-    FB_CHECK(!w.defined() || *op<"to">(op<"detach">(w_sum), DType::boolean).ptr<bool>(), "cov: the weights add up to zero");
+    FB_CHECK(!w.defined() || op_value<"item">(op<"detach">(w_sum)).scalar().to_bool(), "cov: the weights add up to zero");
     const Tensor up = float_in ? in : op<"to">(in, default_dtype);
     const Tensor avg = w.defined() ? op<"div">(op<"sum">(op<"mul">(up, w), Dims{1}, false), w_sum) : op<"div">(op<"sum">(up, Dims{1}, false), w_sum);
     Tensor norm;
     if (w.defined() && aweights.defined() && correction != 0)
       norm = op<"sub">(w_sum, op<"mul">(op<"div">(op<"sum">(op<"mul">(w, aweights)), w_sum), Scalar(correction)));
     else norm = op<"sub">(w_sum, Scalar(correction));
-    if (double left; norm.numel() && (left = op<"to">(op<"detach">(norm), DType::f64).ptr<double>()[0], left <= 0)) {
+    if (double left; norm.numel() && (left = op_value<"item">(op<"to">(op<"detach">(norm), DType::f64)).scalar().to_double(), left <= 0)) {
       warn("cov: the degrees of freedom are not positive");
       norm = op<"zeros_like">(norm);
     }

@@ -31,9 +31,12 @@ Tensor logcumsumexp_gradient(const Tensor& g, const Tensor& self, const Tensor& 
   if (self.is_complex()) return op<"mul">(conj(op<"exp">(self)), sum_from_behind(op<"mul">(g, conj(op<"exp">(-result))), dim));
   // Positive and negative parts of g apart, in logarithms.
   const Tensor least = op<"full_like">(g, Scalar(-std::numeric_limits<double>::infinity()));
-  const Tensor up = op<"where">(op<"gt">(g, Scalar(0)), op<"log">(op<"abs">(g)), least);
-  const Tensor down = op<"where">(op<"lt">(g, Scalar(0)), op<"log">(op<"abs">(g)), least);
-  auto part = [&](const Tensor& log_g) { return op<"exp">(op<"add">(behind(op<"sub">(log_g, result)), self)); };
+  const Tensor one = op<"ones_like">(g), none = op<"zeros_like">(result);
+  auto log_where = [&](const Tensor& mask, const Tensor& x) { return op<"where">(mask, op<"log">(op<"where">(mask, x, one)), least); };
+  const Tensor up = log_where(op<"gt">(g, Scalar(0)), g), down = log_where(op<"lt">(g, Scalar(0)), op<"neg">(g));
+  // A result of -inf is a sum of nothing; taken as it is, it would turn the second derivative into NaN.
+  const Tensor level = op<"where">(op<"eq">(result, least), none, result);
+  auto part = [&](const Tensor& log_g) { return op<"exp">(op<"add">(behind(op<"sub">(log_g, level)), self)); };
   return op<"sub">(part(up), part(down));
 }
 

@@ -1,0 +1,1 @@
+"""The test sweep: one record per operator, every check derived from it."""
