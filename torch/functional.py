@@ -6,11 +6,16 @@ import torch
 from torch import _C
 
 __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "align_tensors", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",
-           "cdist", "chain_matmul", "einsum", "gradient", "histogramdd", "istft", "lu", "meshgrid", "nonzero", "norm", "split", "stft",
+           "cdist", "chain_matmul", "detach_", "einsum", "gradient", "histogramdd", "istft", "lu", "meshgrid", "nonzero", "norm", "split", "stft",
            "tensordot", "unique", "unique_consecutive",
            "unravel_index"]
 
 _functions = _C._VariableFunctions
+
+
+def detach_(input):
+    """Cuts a tensor off its history, in place; returns it."""
+    return input.detach_()
 
 
 def _operator(name):

@@ -58,7 +58,7 @@ FB_CARD(arange_step)
 
 struct range_step : structured<range_step> {
   static constexpr auto schema = "range.step(Scalar start, Scalar end, Scalar step=1, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::out;
   template <class T> static T meta(const Scalar& start, const Scalar& end, const Scalar& step, FB_RANGE_ARGS) {
     const Options o = options_of("range", d, l, dev, pin);
     if (!is_range_type(o.dtype)) raise_not_implemented("range: type ", o.dtype, " is not there");

@@ -146,7 +146,7 @@ FB_CARD(mv)
 
 struct addmv : structured<addmv> {
   static constexpr auto schema = "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::fn_inplace | form::out;
   template <class T> static T meta(const T& self, const T& mat, const T& vec, Scalar beta, Scalar alpha) {
     FB_CHECK(mat.ndim() == 2 && vec.ndim() == 1 && self.ndim() <= 1, "addmv: expected a vector, a matrix and a vector, got shapes ", self.sizes(),
              ", ", mat.sizes(), " and ", vec.sizes());

@@ -7,6 +7,7 @@ namespace fb::cards {
 
 struct constant_pad_nd : lowered<constant_pad_nd> {
   static constexpr auto schema = "constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor";
+  static constexpr uint32_t forms = form::fn | form::out;
   static Tensor lowering(const Tensor& self, Ints pad, const Scalar& value) {
     const int64_t n = self.ndim();
     FB_CHECK(pad.n % 2 == 0, "constant_pad_nd: pad must hold pairs, it has ", pad.n, " entries: ", pad);

@@ -7,7 +7,7 @@ namespace fb::cards {
 
 struct as_strided : view<as_strided> {
   static constexpr auto schema = "as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)";
-  static constexpr uint32_t forms = form::fn | form::method | form::inplace;
+  static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::fn_inplace;
   static Geometry geometry(const Tensor& self, Ints size, Ints stride, std::optional<int64_t> offset) {
     const int64_t at = offset ? *offset : self.offset();
     check_window("as_strided", self, size, stride, at);

@@ -3,6 +3,7 @@
 A column is a function of a record; it raises AssertionError saying what does not hold. `FULL` widens layouts to
 every type and gradients to the slow check.
 """
+
 import itertools
 
 import numpy as np
@@ -39,7 +40,11 @@ def rows(record, big=False):
 
 
 def where(record, case, dtype, *more):
-    return f"{record.name}{case!r}" + "".join(f" {str(m).removeprefix('torch.')}" for m in (dtype, *more) if m is not None) + ": "
+    return (
+        f"{record.name}{case!r}"
+        + "".join(f" {str(m).removeprefix('torch.')}" for m in (dtype, *more) if m is not None)
+        + ": "
+    )
 
 
 def kind(dtype):
@@ -106,7 +111,10 @@ def value(record):
             continue
         filled = Arguments(case, dtype)
         try:
-            if any(isinstance(r, torch.Tensor) and r.dtype == torch.complex32 for r in flat(run(*filled.args, **filled.kwargs))):
+            if any(
+                isinstance(r, torch.Tensor) and r.dtype == torch.complex32
+                for r in flat(run(*filled.args, **filled.kwargs))
+            ):
                 continue
         except ERRORS:
             continue
@@ -133,7 +141,9 @@ def layouts(record):
                 want = run(*args, **kwargs)
                 got = run(*plain.args, **plain.kwargs)
                 if record.holds is None:
-                    assert same_bits(flat(got), flat(want)), where(record, case, dtype, layout) + f"{got} for contiguous memory {want}"
+                    assert same_bits(flat(got), flat(want)), (
+                        where(record, case, dtype, layout) + f"{got} for contiguous memory {want}"
+                    )
 
 
 @column
@@ -173,8 +183,13 @@ def meta(record):
             filled = Arguments(case, dtype, layout)
             if layout != "contiguous" and (not filled.changed or not case.layouts):
                 continue
-            args, kwargs = filled.replaced(lambda i, t, s: t if s.dtype is not None and record.meta == "indices on the host" else
-                                           torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta"))
+            args, kwargs = filled.replaced(
+                lambda i, t, s: (
+                    t
+                    if s.dtype is not None and record.meta == "indices on the host"
+                    else torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta")
+                )
+            )
             at = where(record, case, dtype, layout)
             if not record.meta:
                 try:
@@ -192,11 +207,21 @@ def meta(record):
                 assert g.dtype == w.dtype, at + f"type {g.dtype} on meta, {w.dtype} on the CPU"
                 assert g.shape == w.shape, at + f"shape {list(g.shape)} on meta, {list(w.shape)} on the CPU"
                 assert g.stride() == w.stride(), at + f"strides {g.stride()} on meta, {w.stride()} on the CPU"
-                assert g._is_view() == w._is_view(), at + f"a view on one device only: meta {g._is_view()}, CPU {w._is_view()}"
+                assert g._is_view() == w._is_view(), (
+                    at + f"a view on one device only: meta {g._is_view()}, CPU {w._is_view()}"
+                )
                 if w._is_view():
-                    start = next((t.storage_offset() * t.element_size() for t in filled.tensors
-                                  if t.untyped_storage().data_ptr() == w.untyped_storage().data_ptr()), 0)
-                    assert g.storage_offset() * g.element_size() == w.storage_offset() * w.element_size() - start, at + "other offsets"
+                    start = next(
+                        (
+                            t.storage_offset() * t.element_size()
+                            for t in filled.tensors
+                            if t.untyped_storage().data_ptr() == w.untyped_storage().data_ptr()
+                        ),
+                        0,
+                    )
+                    assert g.storage_offset() * g.element_size() == w.storage_offset() * w.element_size() - start, (
+                        at + "other offsets"
+                    )
 
 
 @column
@@ -224,6 +249,8 @@ def schema(record):
                 continue
             shares = r.untyped_storage().data_ptr() in shared
             if not taken.views and not taken.writes and not record.shares:
-                assert not shares or taken.kind == "composite", at + "the result shares memory with an argument, unknown to the schema"
+                assert not shares or taken.kind == "composite", (
+                    at + "the result shares memory with an argument, unknown to the schema"
+                )
             elif taken.kind == "view":
                 assert shares and r._is_view(), at + "the result of a view is none"

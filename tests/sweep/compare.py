@@ -1,4 +1,5 @@
 """Equality of results: within units in the last place, within a tolerance, or of every bit."""
+
 import numpy as np
 import torch
 
@@ -30,7 +31,9 @@ def differs(got, want, ulp=None, tol=1.0):
         if got.dtype == torch.bool:
             want = want.astype(bool)
         if want.dtype.kind in "iu" and got.dtype not in (torch.bool, torch.uint64):
-            want = to_numpy(torch.from_numpy(np.ascontiguousarray(want.astype(np.int64))).to(got.dtype)).reshape(want.shape)
+            want = to_numpy(torch.from_numpy(np.ascontiguousarray(want.astype(np.int64))).to(got.dtype)).reshape(
+                want.shape
+            )
         bad = have != want
         return None if not bad.any() else _first(have, want, bad)
     have = to_numpy(got)
@@ -38,7 +41,9 @@ def differs(got, want, ulp=None, tol=1.0):
         want = want.astype(np.complex128)
         dtype = REAL[got.dtype]
         scale = np.abs(want)
-        return _parts(have.real, want.real, dtype, ulp, tol, scale) or _parts(have.imag, want.imag, dtype, ulp, tol, scale)
+        return _parts(have.real, want.real, dtype, ulp, tol, scale) or _parts(
+            have.imag, want.imag, dtype, ulp, tol, scale
+        )
     return _parts(have, want.astype(np.float64), got.dtype, ulp, tol, np.abs(want.astype(np.float64)))
 
 
@@ -75,8 +80,13 @@ def bits(t):
 def same_bits(a, b):
     """Whether two results (tensors, numbers, lists of them) hold the same elements, types and shapes."""
     if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
-        return (isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and a.dtype == b.dtype and a.shape == b.shape
-                and bits(a) == bits(b))
+        return (
+            isinstance(a, torch.Tensor)
+            and isinstance(b, torch.Tensor)
+            and a.dtype == b.dtype
+            and a.shape == b.shape
+            and bits(a) == bits(b)
+        )
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(same_bits(x, y) for x, y in zip(a, b))
     return a == b or (a != a and b != b)

@@ -4,4 +4,5 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     from sweep import columns
+
     columns.FULL = config.getoption("--full")

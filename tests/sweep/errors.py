@@ -1,4 +1,5 @@
 """The column of errors: the type of the exception, and what its text must name."""
+
 import torch
 
 from sweep.columns import column, packet

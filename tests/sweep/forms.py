@@ -1,4 +1,5 @@
 """The column of forms: every name that a card claims gives the functional result."""
+
 import warnings
 
 import torch
@@ -35,7 +36,7 @@ def as_method(overload, args, kwargs):
     if "self" in names and names.index("self") < len(args):
         i = names.index("self")
         if isinstance(args[i], torch.Tensor):
-            return (args[i], *args[:i], *args[i + 1:]), kwargs
+            return (args[i], *args[:i], *args[i + 1 :]), kwargs
     return None
 
 
@@ -44,8 +45,11 @@ def forms(record):
     known, reached = set(torch._C._op_names()), set()
     for case, dtype in rows(record):
         filled = Arguments(case, dtype)
-        taken = next(o for o in registry.overloads(record.name)
-                     if o.name == registry.resolve(record.name, filled.args, filled.kwargs))
+        taken = next(
+            o
+            for o in registry.overloads(record.name)
+            if o.name == registry.resolve(record.name, filled.args, filled.kwargs)
+        )
         if taken.form != "functional":
             continue
         want = None if record.holds is not None else flat(packet(record)(*filled.fresh()[0], **filled.fresh()[1]))
@@ -60,7 +64,6 @@ def forms(record):
                 for overload in registry.overloads(name):
                     if overload.form == "out" and overload.functional == taken.name:
                         writes_out(overload, taken, filled, want, at)
-
 
     missing = {o.name for o in registry.overloads(record.name) if o.form == "functional"} - reached
     assert not missing, f"{record.name}: no case reaches {sorted(missing)}"
@@ -84,7 +87,9 @@ def other_overloads(record, taken, filled, want, at):
 
 def functions(name, taken, filled, want, at):
     others = list(callables(name, registry.overloads(name)[0].packet_forms))
-    others.append((f"torch.ops.aten.{name}.{taken.overload}", getattr(getattr(torch.ops.aten, name), taken.overload), False))
+    others.append(
+        (f"torch.ops.aten.{name}.{taken.overload}", getattr(getattr(torch.ops.aten, name), taken.overload), False)
+    )
     for label, f, method in others:
         args, kwargs = filled.fresh()
         if method:
@@ -98,22 +103,32 @@ def functions(name, taken, filled, want, at):
 
 
 def in_place(name, taken, filled, want, at, exact):
-    if not filled.args or not isinstance(filled.args[0], torch.Tensor) or len(want) != 1 or not isinstance(want[0], torch.Tensor):
+    if (
+        not filled.args
+        or not isinstance(filled.args[0], torch.Tensor)
+        or len(want) != 1
+        or not isinstance(want[0], torch.Tensor)
+    ):
         return
     result = want[0]
-    for label, f in [(f"torch.ops.aten.{name}", getattr(torch.ops.aten, name))] + \
-                    [(label, f) for label, f, method in callables(name, registry.overloads(name)[0].packet_forms)]:
+    for label, f in [(f"torch.ops.aten.{name}", getattr(torch.ops.aten, name))] + [
+        (label, f) for label, f, method in callables(name, registry.overloads(name)[0].packet_forms)
+    ]:
         args, kwargs = filled.fresh()
         x, version = args[0], args[0]._version
         before = x.clone()
-        if not taken.views and (result.shape != x.shape or not torch.can_cast(result.dtype, x.dtype) or (exact and result.dtype != x.dtype)):
+        if not taken.views and (
+            result.shape != x.shape or not torch.can_cast(result.dtype, x.dtype) or (exact and result.dtype != x.dtype)
+        ):
             try:
                 f(*args, **kwargs)
             except ERRORS:
                 assert same_bits(x, before), at + f"{label} raised, but had written"
                 continue
-            raise AssertionError(at + f"{label} takes a result of type {result.dtype} and shape {list(result.shape)} into "
-                                      f"{x.dtype}, {list(x.shape)}")
+            raise AssertionError(
+                at + f"{label} takes a result of type {result.dtype} and shape {list(result.shape)} into "
+                f"{x.dtype}, {list(x.shape)}"
+            )
         got = f(*args, **kwargs)
         assert got is x, at + f"{label} does not give back its argument"
         assert x._version > version, at + f"{label} leaves the version"
@@ -134,7 +149,7 @@ def writes_out(overload, taken, filled, want, at):
     name = overload.name
     run = getattr(getattr(torch.ops.aten, overload.packet), overload.overload)
     listed = overload.args[-1][0].endswith("[]")
-    names = [n for _, n in overload.args][-1 if listed else -len(want):]
+    names = [n for _, n in overload.args][-1 if listed else -len(want) :]
 
     def call(outs):
         args, kwargs = filled.fresh()
@@ -148,6 +163,7 @@ def writes_out(overload, taken, filled, want, at):
         except ERRORS:
             return
         raise AssertionError(at + f"out= of {name} takes {what}")
+
     outs = [torch.empty(0, dtype=w.dtype) for w in want]
     got = call(outs)
     if listed:  # gives nothing back
@@ -160,15 +176,29 @@ def writes_out(overload, taken, filled, want, at):
         strides = [o.stride() for o in outs]
         got = call(outs)
         assert same_bits(got, want), at + f"out= of {name} with other strides gives {got}, the operator {want}"
-        assert [g.stride() for g in got] == strides, at + f"out= of {name} changes the strides of a tensor of the right shape"
-    if is_tensor_case(filled.case) and "pin_memory" not in overload.schema and (want[0].dtype.is_floating_point or want[0].dtype.is_complex):
+        assert [g.stride() for g in got] == strides, (
+            at + f"out= of {name} changes the strides of a tensor of the right shape"
+        )
+    if (
+        is_tensor_case(filled.case)
+        and "pin_memory" not in overload.schema
+        and (want[0].dtype.is_floating_point or want[0].dtype.is_complex)
+    ):
         refused([torch.empty(w.shape, dtype=torch.int64) for w in want], "an int64 tensor for a floating result")
         if all(w.dtype.is_floating_point or w.dtype.is_complex for w in want):
-            refused([torch.empty(w.shape, dtype=w.dtype, requires_grad=True) for w in want], "a tensor that requires a gradient")
+            refused(
+                [torch.empty(w.shape, dtype=w.dtype, requires_grad=True) for w in want],
+                "a tensor that requires a gradient",
+            )
     if all(w.numel() > 1 for w in want):
         refused([torch.empty(1, dtype=w.dtype).expand(w.shape) for w in want], "a tensor whose elements share memory")
-    if taken.kind == "pointwise" and isinstance(filled.args[0], torch.Tensor) and filled.args[0].numel() > 1 and \
-            filled.args[0].shape == want[0].shape and filled.args[0].dtype == want[0].dtype:
+    if (
+        taken.kind == "pointwise"
+        and isinstance(filled.args[0], torch.Tensor)
+        and filled.args[0].numel() > 1
+        and filled.args[0].shape == want[0].shape
+        and filled.args[0].dtype == want[0].dtype
+    ):
         n = filled.args[0].numel()
         memory = torch.zeros(n + 1, dtype=want[0].dtype)
         x, o = memory[:n].view(want[0].shape), memory[1:].view(want[0].shape)

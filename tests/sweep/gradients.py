@@ -1,4 +1,5 @@
 """The columns of derivatives: first and second against differences, and single points where the record names them."""
+
 import torch
 from torch.autograd.gradcheck import gradcheck, gradgradcheck
 
@@ -15,13 +16,18 @@ def differentiable(t):
 def prepared(record, case, dtype):
     """(function of the differentiable inputs, those inputs); results that carry no gradient are left out."""
     filled = Arguments(case, dtype)
-    chosen = [i for i, (t, s) in enumerate(zip(filled.tensors, filled.specs)) if s.grad and s.dtype is None and differentiable(t)]
+    chosen = [
+        i
+        for i, (t, s) in enumerate(zip(filled.tensors, filled.specs))
+        if s.grad and s.dtype is None and differentiable(t)
+    ]
     run = packet(record)
 
     def function(*inputs):
         by = dict(zip(chosen, inputs))
         args, kwargs = filled.replaced(lambda i, t, s: by[i].clone() if i in by else t.clone())
         return tuple(r for r in flat(run(*args, **kwargs)) if differentiable(r))
+
     return function, [filled.tensors[i].clone().requires_grad_() for i in chosen]
 
 

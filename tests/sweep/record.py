@@ -1,4 +1,5 @@
 """What a record says of an operator, and the few words it is written in."""
+
 import math
 import sys
 
@@ -56,8 +57,21 @@ class Case:
         self.grad, self.types, self.big, self.layouts, self.values, self.meta = grad, types, big, layouts, values, meta
 
     def but(self, **changes):
-        return Case(self.args, self.kwargs, **{**dict(grad=self.grad, types=self.types, big=self.big, layouts=self.layouts,
-                                                      values=self.values, meta=self.meta), **changes})
+        return Case(
+            self.args,
+            self.kwargs,
+            **{
+                **dict(
+                    grad=self.grad,
+                    types=self.types,
+                    big=self.big,
+                    layouts=self.layouts,
+                    values=self.values,
+                    meta=self.meta,
+                ),
+                **changes,
+            },
+        )
 
     def takes(self, dtype):
         return self.types is None or dtype is None or any(dtype in GROUPS[g] for g in self.types)
@@ -127,8 +141,27 @@ class Record:
         return f"{self.family}-{self.name}"
 
 
-def op(name, cases, value=None, *, holds=None, types="fib", errors=(), ulp=None, tol=1.0, result=None, edges=(), grad=True,
-       second=True, meta=True, exact=False, shares=False, open="", skip=None):
+def op(
+    name,
+    cases,
+    value=None,
+    *,
+    holds=None,
+    types="fib",
+    errors=(),
+    ulp=None,
+    tol=1.0,
+    result=None,
+    edges=(),
+    grad=True,
+    second=True,
+    meta=True,
+    exact=False,
+    shares=False,
+    open="",
+    mixed=True,
+    skip=None,
+):
     """The record of a packet of torch.ops.aten; its in-place and out= forms and its aliases go with it.
 
     cases    calls (see cases.py)
@@ -143,7 +176,8 @@ def op(name, cases, value=None, *, holds=None, types="fib", errors=(), ulp=None,
              second: double backward as well
     meta     False: the shape hangs on the data, so the meta device must raise
     exact    in-place forms want the result's own type, casts that widen included
-    shares   results share memory though the schema does not say so; open: groups of types that may work or raise
+    shares   results share memory though the schema does not say so; open: groups of types that may work or raise;
+             mixed=False: operands of different types are refused or not converted
     skip     {column: reason}: a counted exception
     """
     if name in RECORDS:
@@ -151,9 +185,27 @@ def op(name, cases, value=None, *, holds=None, types="fib", errors=(), ulp=None,
     family = sys._getframe(1).f_globals["__name__"].rsplit(".", 1)[-1]
     if isinstance(cases, Case):
         cases = [cases]
-    RECORDS[name] = Record(name, family, cases=list(cases), value=value, holds=holds, types=types,
-                           errors=list(errors) + list(getattr(cases, "errors", ())), ulp=ulp, tol=tol, result=result,
-                           edges=list(edges), grad=grad, second=second, meta=meta, exact=exact, shares=shares, open=open, skip=dict(skip or {}))
+    RECORDS[name] = Record(
+        name,
+        family,
+        cases=list(cases),
+        value=value,
+        holds=holds,
+        types=types,
+        errors=list(errors) + list(getattr(cases, "errors", ())),
+        ulp=ulp,
+        tol=tol,
+        result=result,
+        edges=list(edges),
+        grad=grad,
+        second=second,
+        meta=meta,
+        exact=exact,
+        shares=shares,
+        open=open,
+        mixed=mixed,
+        skip=dict(skip or {}),
+    )
 
 
 inf, nan, pi = math.inf, math.nan, math.pi

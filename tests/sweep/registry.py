@@ -1,4 +1,5 @@
 """Walks the operators that are registered, with what their cards claim."""
+
 import functools
 import re
 
@@ -17,13 +18,15 @@ class Overload:
         self.__dict__.update(torch._C._op_info(self.name))
         self.schema = torch._C._op_schema(packet, overload)
         head, _, tail = self.schema.partition(" -> ")
-        inner = head[head.index("(") + 1:-1]
+        inner = head[head.index("(") + 1 : -1]
         words = [w.strip() for w in re.split(r",(?![^\[(]*[\])])", inner) if w.strip() and w.strip() != "*"]
         self.args = [tuple(w.split("=")[0].rsplit(" ", 1)) for w in words]
         self.returns = tail
         self.writes = "!" in head
         self.views = "(a" in tail and not self.writes
-        if self.form == "functional" and overload.endswith("out") and self.writes:  # an out= form with a card of its own
+        if (
+            self.form == "functional" and overload.endswith("out") and self.writes
+        ):  # an out= form with a card of its own
             self.form, self.functional = "out", self.name.removesuffix("_out").removesuffix(".out")
 
 
@@ -44,6 +47,7 @@ def packets():
             return owner(first)
         base = name[:-1] if name.endswith("_") and not name.endswith("__") else name
         return owner(base) if base != name and base in names else name
+
     return {name: owner(name) for name in sorted(names)}
 
 

@@ -1,4 +1,5 @@
 """Makes the arguments of a case: elements by type, memory by layout."""
+
 import zlib
 
 import numpy as np
@@ -20,8 +21,10 @@ def elements(spec, dtype, seed):
     elif dtype == torch.bool:
         a = rng.random(n) > 0.5
     elif dtype.is_floating_point or dtype.is_complex:
+
         def grid():
             return rng.permutation(spec.lo + (spec.hi - spec.lo) * (np.arange(n) + rng.uniform(0.2, 0.8)) / max(n, 1))
+
         a = grid() + 1j * grid() if dtype.is_complex else grid()
     else:
         lo, hi = spec.ints or (spec.lo, spec.hi)
@@ -91,6 +94,7 @@ class Arguments:
             self.tensors.append(t)
             self.specs.append(spec)
             return t
+
         filled = walk((case.args, case.kwargs), make)
         self.args, kwargs = filled
         self.args = tuple(dtype if a is SWEPT else a for a in self.args)
@@ -104,9 +108,12 @@ class Arguments:
             nonlocal i
             i += 1
             return f(i, self.tensors[i], spec)
+
         args, kwargs = walk((self.case.args, self.case.kwargs), each)
-        return (tuple(self.dtype if a is SWEPT else a for a in args),
-                {k: self.dtype if v is SWEPT else v for k, v in kwargs.items()})
+        return (
+            tuple(self.dtype if a is SWEPT else a for a in args),
+            {k: self.dtype if v is SWEPT else v for k, v in kwargs.items()},
+        )
 
     def fresh(self):
         """(args, kwargs) on clones that keep the strides."""

@@ -1,12 +1,17 @@
 """Every operator in every column. `pytest tests/sweep -k reduce` takes a family, `-k "sum and gradients"` one check."""
+
 import pytest
 
-from sweep import columns, errors, forms, gradients, records  # noqa: F401
+from sweep import columns, errors, forms, gradients, promotion, records  # noqa: F401
 from sweep.record import RECORDS
 
 records.load()
-ROWS = [(RECORDS[name], check) for name in sorted(RECORDS, key=lambda n: (RECORDS[n].family, n)) for check in columns.COLUMNS
-        if check not in RECORDS[name].skip]
+ROWS = [
+    (RECORDS[name], check)
+    for name in sorted(RECORDS, key=lambda n: (RECORDS[n].family, n))
+    for check in columns.COLUMNS
+    if check not in RECORDS[name].skip
+]
 
 
 @pytest.mark.filterwarnings("ignore")  # of numpy, at special values

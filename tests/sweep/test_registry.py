@@ -1,4 +1,5 @@
 """Every operator has a record; what is still without one, and what is excepted, is counted."""
+
 import pathlib
 
 from sweep import columns, records, registry

@@ -1,4 +1,5 @@
 """Records by family, one file for each folder of ops/ and further ones where a family has many."""
+
 import importlib
 import pathlib
 

@@ -1,4 +1,5 @@
 """Activations."""
+
 import numpy as np
 import scipy.special as sp
 
@@ -20,30 +21,74 @@ def elu(x, alpha=1.0, scale=1.0, input_scale=1.0):
 
 def gelu(x, approximate="none"):
     if approximate == "tanh":
-        return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x ** 3)))
+        return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
     return x * sp.ndtr(x)
 
 
 plain = dict(special=False)
 op("relu", unary(), lambda x: np.maximum(x, 0), types="fi", edges=[((0,), (0,)), ((np.inf,), (1,))])
 op("relu6", unary(-3, 8), lambda x: np.clip(x, 0, 6), types="fi", edges=[((0,), (0,)), ((6,), (0,))])
-op("hardtanh", unary(-3, 3, 0, 2) + [call(T(2, 3)).but(types="f"), call(T(2, 3), -2, 1).but(types="f")], lambda x, lo=-1, hi=1: np.clip(x, lo, hi), types="fi", edges=[((1,), (0,)), ((-1,), (0,))])
-op("leaky_relu", unary() + [call(T(2, 3), 0.2)], lambda x, a=0.01: np.where(x > 0, x, a * x), types="f", edges=[((0,), (0.01,))])
+op(
+    "hardtanh",
+    unary(-3, 3, 0, 2) + [call(T(2, 3)).but(types="f"), call(T(2, 3), -2, 1).but(types="f")],
+    lambda x, lo=-1, hi=1: np.clip(x, lo, hi),
+    types="fi",
+    edges=[((1,), (0,)), ((-1,), (0,))],
+)
+op(
+    "leaky_relu",
+    unary() + [call(T(2, 3), 0.2)],
+    lambda x, a=0.01: np.where(x > 0, x, a * x),
+    types="f",
+    edges=[((0,), (0.01,))],
+)
 op("threshold", unary(-3, 3, 0.5, 2), lambda x, t, v: np.where(np.isnan(x) | (x > t), x, v).astype(x.dtype), types="fi")
 op("elu", unary(**plain) + [call(T(2, 3), 0.5, 2.0, 1.5)], elu, types="f", edges=[((0,), (1,))])
 op("selu", unary(**plain), lambda x: elu(x, 1.6732632423543772, 1.0507009873554805), types="f")
-op("celu", unary(**plain) + [call(T(2, 3), 0.5)], lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0) / alpha)), types="f")
+op(
+    "celu",
+    unary(**plain) + [call(T(2, 3), 0.5)],
+    lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0) / alpha)),
+    types="f",
+)
 op("gelu", unary(**plain) + [call(T(2, 3), approximate="tanh")], gelu, types="f", tol=2)
 op("silu", unary(**plain), lambda x: x * sigmoid(x), types="fc", tol=2)
 op("mish", unary(**plain), lambda x: x * np.tanh(softplus(x)), types="f", tol=2)
 op("softplus", unary(-3, 3, **plain) + [call(T(2, 3), 2.0, 1.0)], softplus, types="f", tol=2)
 op("log_sigmoid", unary(**plain), lambda x: -softplus(-x), types="f", tol=2)
-op("hardsigmoid", unary(-4, 4, **plain), lambda x: np.clip(x / 6 + 0.5, 0, 1), types="f", edges=[((3,), (0,)), ((-3,), (0,))])
+op(
+    "hardsigmoid",
+    unary(-4, 4, **plain),
+    lambda x: np.clip(x / 6 + 0.5, 0, 1),
+    types="f",
+    edges=[((3,), (0,)), ((-3,), (0,))],
+)
 op("hardswish", unary(-4, 4, **plain), lambda x: x * np.clip(x / 6 + 0.5, 0, 1), types="f")
 op("hardshrink", unary(**plain) + [call(T(2, 3), 1.0)], lambda x, a=0.5: np.where(np.abs(x) > a, x, 0), types="f")
-op("softshrink", unary(**plain) + [call(T(2, 3), 1.0)], lambda x, a=0.5: np.sign(x) * np.maximum(np.abs(x) - a, 0), types="f")
-op("glu", calls(call(T(2, 4)), call(T(4, 3), 0), call(T(3, 2, 2), -1), call(T(129, 514)).but(big=True)),
-   lambda x, dim=-1: (lambda a, b: a * sigmoid(b))(*np.split(x, 2, axis=dim)), types="f", tol=2)
-op("prelu", calls(call(T(2, 3, 2), T(3)), call(T(2, 3), T(1)), call(T(3), T(1)), call(T(), T(1))),
-   lambda x, w: np.where(x > 0, x, x * (w.reshape(1, -1, *[1] * (x.ndim - 2)) if x.ndim > 1 else w.reshape(w.shape if x.ndim else ()))), types="f")
-op("_prelu_kernel", calls(call(T(2, 3), T(1, 3)), call(T(2, 3), T(1, 1))), lambda x, w: np.where(x > 0, x, x * w), types="f")
+op(
+    "softshrink",
+    unary(**plain) + [call(T(2, 3), 1.0)],
+    lambda x, a=0.5: np.sign(x) * np.maximum(np.abs(x) - a, 0),
+    types="f",
+)
+op(
+    "glu",
+    calls(call(T(2, 4)), call(T(4, 3), 0), call(T(3, 2, 2), -1), call(T(129, 514)).but(big=True)),
+    lambda x, dim=-1: (lambda a, b: a * sigmoid(b))(*np.split(x, 2, axis=dim)),
+    types="f",
+    tol=2,
+)
+op(
+    "prelu",
+    calls(call(T(2, 3, 2), T(3)), call(T(2, 3), T(1)), call(T(3), T(1)), call(T(), T(1))),
+    lambda x, w: np.where(
+        x > 0, x, x * (w.reshape(1, -1, *[1] * (x.ndim - 2)) if x.ndim > 1 else w.reshape(w.shape if x.ndim else ()))
+    ),
+    types="f",
+)
+op(
+    "_prelu_kernel",
+    calls(call(T(2, 3), T(1, 3)), call(T(2, 3), T(1, 1))),
+    lambda x, w: np.where(x > 0, x, x * w),
+    types="f",
+)

@@ -1,4 +1,5 @@
 """Reductions."""
+
 import numpy as np
 import scipy.special as sp
 import torch
@@ -16,10 +17,12 @@ def axes(dim):
 
 def over(f):
     """A numpy reduction with the arguments of ours; a number has one element along dimension 0 and -1."""
+
     def g(x, dim=None, keepdim=False):
         if x.ndim == 0:
             return f(x.reshape(1), axis=0).reshape(())
         return f(x, axis=axes(dim), keepdims=keepdim)
+
     return g
 
 
@@ -29,18 +32,48 @@ def wide(x, *args, **kwargs):
 
 
 op("sum", reduction() + [call(T(2, 3), dtype=torch.float64).but(types="fi")], over(np.sum), types="fcib", result=wide)
-op("nansum", reduction() + [call(T(4, values=[nan, 1.0, nan, 2.0])).but(types="f", grad=False)], over(np.nansum), result=wide)
+op(
+    "nansum",
+    reduction() + [call(T(4, values=[nan, 1.0, nan, 2.0])).but(types="f", grad=False)],
+    over(np.nansum),
+    result=wide,
+)
 op("mean", reduction() + [call(T(2, 3), dtype=torch.float64).but(types="f")], over(np.mean), types="fc")
-op("nanmean", reduction() + [call(T(4, values=[nan, 1.0, nan, 2.0])).but(types="f", grad=False)], over(np.nanmean), types="f")
-op("prod", reduction(several=False, lo=0.5, hi=1.5, ints=(1, 2)) + [call(T(4, values=[0.0, 2.0, 3.0, 4.0])).but(types="f"), call(T(4, values=[0.0, 2.0, 0.0, 4.0])).but(types="f"),
-                                                    call(T(2, 2, values=[0.0, 2.0, 0.0, 4.0]), 0).but(types="f")],
-   over(np.prod), types="fcib", result=wide, tol=4)
+op(
+    "nanmean",
+    reduction() + [call(T(4, values=[nan, 1.0, nan, 2.0])).but(types="f", grad=False)],
+    over(np.nanmean),
+    types="f",
+)
+op(
+    "prod",
+    reduction(several=False, lo=0.5, hi=1.5, ints=(1, 2))
+    + [
+        call(T(4, values=[0.0, 2.0, 3.0, 4.0])).but(types="f"),
+        call(T(4, values=[0.0, 2.0, 0.0, 4.0])).but(types="f"),
+        call(T(2, 2, values=[0.0, 2.0, 0.0, 4.0]), 0).but(types="f"),
+    ],
+    over(np.prod),
+    types="fcib",
+    result=wide,
+    tol=4,
+)
 empties = [bad(RuntimeError, T(0, 3), says="[0, 3]", swept=None)]
 op("amax", reduction(empty=False), over(np.max), errors=[bad(IndexError, T(0, 3), 0, says=["0"])])
 op("amin", reduction(empty=False), over(np.min), errors=[bad(IndexError, T(0, 3), 0, says=["0"])])
-op("aminmax", calls(call(T(2, 3, 4)), call(T(2, 3, 4), dim=1), call(T(2, 3), dim=-1, keepdim=True), call(T()), call(T(67, 1031)).but(big=True), call(T(67, 1031), dim=1).but(big=True),
-                    call(T(values=[1.0, nan, 2.0])).but(types="f", grad=False)),
-   lambda x, dim=None, keepdim=False: (over(np.min)(x, dim, keepdim), over(np.max)(x, dim, keepdim)))
+op(
+    "aminmax",
+    calls(
+        call(T(2, 3, 4)),
+        call(T(2, 3, 4), dim=1),
+        call(T(2, 3), dim=-1, keepdim=True),
+        call(T()),
+        call(T(67, 1031)).but(big=True),
+        call(T(67, 1031), dim=1).but(big=True),
+        call(T(values=[1.0, nan, 2.0])).but(types="f", grad=False),
+    ),
+    lambda x, dim=None, keepdim=False: (over(np.min)(x, dim, keepdim), over(np.max)(x, dim, keepdim)),
+)
 
 
 def extreme(f, argf):
@@ -50,6 +83,7 @@ def extreme(f, argf):
         if dim is None:
             return f(x)
         return over(f)(x, dim, keepdim), over(argf)(x, dim, keepdim)
+
     return g
 
 
@@ -57,17 +91,52 @@ def extreme(f, argf):
 for name, f, argf in (("max", np.max, np.argmax), ("min", np.min, np.argmin)):
     whole = reduction(one=False, several=False, empty=False)
     some = [c.but(types="f") for c in reduction(whole=False, several=False, empty=False)]
-    op(name, whole + calls(*some, call(T(2, 3), T(3)), errors=reduction(whole=False, several=False).errors), extreme(f, argf), result=["same", torch.int64],
-       errors=[bad(RuntimeError, T(0, 3), says=["0"]), bad(IndexError, T(0, 3), 0, says=["0"])])
+    op(
+        name,
+        whole + calls(*some, call(T(2, 3), T(3)), errors=reduction(whole=False, several=False).errors),
+        extreme(f, argf),
+        result=["same", torch.int64],
+        errors=[bad(RuntimeError, T(0, 3), says=["0"]), bad(IndexError, T(0, 3), 0, says=["0"])],
+    )
 for name, f in (("argmax", np.argmax), ("argmin", np.argmin)):
-    op(name, calls(*[c.but(types="f") for c in reduction(several=False, empty=False)], call(T(values=[3, 1, 2])).but(types="i"), errors=reduction(whole=False, several=False).errors), over(f),
-       types="fi", result=torch.int64, grad=False, errors=[bad(IndexError, T(0, 3), says=["0"])])
+    op(
+        name,
+        calls(
+            *[c.but(types="f") for c in reduction(several=False, empty=False)],
+            call(T(values=[3, 1, 2])).but(types="i"),
+            errors=reduction(whole=False, several=False).errors,
+        ),
+        over(f),
+        types="fi",
+        result=torch.int64,
+        grad=False,
+        errors=[bad(IndexError, T(0, 3), says=["0"])],
+    )
 for name, f in (("all", np.all), ("any", np.any)):
-    op(name, reduction(ints=(0, 1)), over(f), types="fcib", grad=False,
-       result=lambda x, *a, **k: torch.uint8 if x.dtype == torch.uint8 else torch.bool)
-op("count_nonzero", calls(call(T(2, 3, 4, ints=(0, 1))), call(T(2, 3, 4, ints=(0, 1)), 1), call(T(2, 3, 4, ints=(0, 1)), [0, 2]), call(T()), call(T(0, 3)), call(T(67, 1031)).but(big=True),
-                          errors=[bad(IndexError, T(2, 3), 5, says=["5", "2"])]),
-   lambda x, dim=None: np.count_nonzero(x, axis=axes(dim)), types="fcib", grad=False, result=torch.int64)
+    op(
+        name,
+        reduction(ints=(0, 1)),
+        over(f),
+        types="fcib",
+        grad=False,
+        result=lambda x, *a, **k: torch.uint8 if x.dtype == torch.uint8 else torch.bool,
+    )
+op(
+    "count_nonzero",
+    calls(
+        call(T(2, 3, 4, ints=(0, 1))),
+        call(T(2, 3, 4, ints=(0, 1)), 1),
+        call(T(2, 3, 4, ints=(0, 1)), [0, 2]),
+        call(T()),
+        call(T(0, 3)),
+        call(T(67, 1031)).but(big=True),
+        errors=[bad(IndexError, T(2, 3), 5, says=["5", "2"])],
+    ),
+    lambda x, dim=None: np.count_nonzero(x, axis=axes(dim)),
+    types="fcib",
+    grad=False,
+    result=torch.int64,
+)
 
 
 def spread(root, both):
@@ -79,6 +148,7 @@ def spread(root, both):
         s = np.var(x, ddof=ddof, **shape)
         s = np.sqrt(s) if root else s
         return (s, np.mean(x, **shape)) if both else s
+
     return g
 
 
@@ -89,10 +159,26 @@ def real_first(mean_as_well):
 
 
 for name in ("var", "std", "var_mean", "std_mean"):
-    op(name, calls(call(T(2, 3, 4)), call(T(2, 3, 4), False), call(T(2, 3, 4), [0, 2]), call(T(2, 3), [1], True, True), call(T(2, 3), [1], unbiased=False), call(T(2, 3), correction=0),
-                   call(T(2, 3, 4), 1, correction=2, keepdim=True), call(T(67, 1031)).but(big=True), call(T(67, 1031), [0]).but(big=True), call(T(67, 1031), [1]).but(big=True),
-                   errors=[bad(IndexError, T(2, 3), [5], says=["5", "2"]), bad(RuntimeError, T(2, 3), [1, 1], says="1")]),
-       spread("std" in name, "mean" in name), types="fc", tol=4, result=real_first("mean" in name))
+    op(
+        name,
+        calls(
+            call(T(2, 3, 4)),
+            call(T(2, 3, 4), False),
+            call(T(2, 3, 4), [0, 2]),
+            call(T(2, 3), [1], True, True),
+            call(T(2, 3), [1], unbiased=False),
+            call(T(2, 3), correction=0),
+            call(T(2, 3, 4), 1, correction=2, keepdim=True),
+            call(T(67, 1031)).but(big=True),
+            call(T(67, 1031), [0]).but(big=True),
+            call(T(67, 1031), [1]).but(big=True),
+            errors=[bad(IndexError, T(2, 3), [5], says=["5", "2"]), bad(RuntimeError, T(2, 3), [1, 1], says="1")],
+        ),
+        spread("std" in name, "mean" in name),
+        types="fc",
+        tol=4,
+        result=real_first("mean" in name),
+    )
 
 
 def middle(x, dim=None, keepdim=False, ignore=False):
@@ -102,29 +188,60 @@ def middle(x, dim=None, keepdim=False, ignore=False):
         order = np.argsort(v, kind="stable")
         at = order[(np.count_nonzero(~np.isnan(v)) - 1) // 2]
         return v[at], at
+
     x = x.astype(float) if x.dtype.kind == "f" else x
     if dim is None:
         return np.asarray(one(x.reshape(-1))[0], x.dtype)
     if x.ndim == 0:
         return x, np.int64(0)
-    v, i = np.apply_along_axis(lambda v: np.array(one(v)[0]), dim, x), np.apply_along_axis(lambda v: np.array(one(v)[1]), dim, x)
+    v, i = (
+        np.apply_along_axis(lambda v: np.array(one(v)[0]), dim, x),
+        np.apply_along_axis(lambda v: np.array(one(v)[1]), dim, x),
+    )
     return (np.expand_dims(v, dim), np.expand_dims(i, dim)) if keepdim else (v, i)
 
 
 for name in ("median", "nanmedian"):
     some = reduction(several=False, empty=False, big=False)
-    op(name, calls(*[c if len(c.args) == 1 else c.but(types="f") for c in some if c.args[0].shape != (2, 3, 0)], errors=some.errors),
-       lambda *a, f=name == "nanmedian": middle(*a, ignore=f), types="fi", result=["same", torch.int64])
-op("kthvalue", calls(call(T(2, 5), 2), call(T(5, 3), 1, 0), call(T(2, 3), 3, 1, True), call(T(), 1),
-                     errors=[bad(RuntimeError, T(2, 3), 4, says=["4", "3"]), bad(RuntimeError, T(2, 3), 0, says=["0"]), bad(IndexError, T(2, 3), 1, 5, says=["5", "2"])]),
-   lambda x, k, dim=-1, keepdim=False: (x, np.int64(0)) if x.ndim == 0 else tuple(
-       np.take(f(x, axis=dim), [k - 1] if keepdim else k - 1, axis=dim) for f in (np.sort, np.argsort)), types="f", open="i", result=["same", torch.int64])
+    op(
+        name,
+        calls(
+            *[c if len(c.args) == 1 else c.but(types="f") for c in some if c.args[0].shape != (2, 3, 0)],
+            errors=some.errors,
+        ),
+        lambda *a, f=name == "nanmedian": middle(*a, ignore=f),
+        types="fi",
+        result=["same", torch.int64],
+    )
+op(
+    "kthvalue",
+    calls(
+        call(T(2, 5), 2),
+        call(T(5, 3), 1, 0),
+        call(T(2, 3), 3, 1, True),
+        call(T(), 1),
+        errors=[
+            bad(RuntimeError, T(2, 3), 4, says=["4", "3"]),
+            bad(RuntimeError, T(2, 3), 0, says=["0"]),
+            bad(IndexError, T(2, 3), 1, 5, says=["5", "2"]),
+        ],
+    ),
+    lambda x, k, dim=-1, keepdim=False: (
+        (x, np.int64(0))
+        if x.ndim == 0
+        else tuple(np.take(f(x, axis=dim), [k - 1] if keepdim else k - 1, axis=dim) for f in (np.sort, np.argsort))
+    ),
+    types="f",
+    open="i",
+    result=["same", torch.int64],
+)
 
 
 def most(x, dim=-1, keepdim=False):
     def one(v):
         values, counts = np.unique(v, return_counts=True)
         return values[counts.argmax()]
+
     if x.ndim == 0:
         return x
     v = np.apply_along_axis(one, dim, x)
@@ -137,17 +254,43 @@ def is_mode(got, x, dim=-1, keepdim=False):
     if not torch.equal(values.double(), want):
         return f"{values}, expected {want}"
     full = at if keepdim or x.dim() == 0 else at.unsqueeze(dim)
-    return torch.equal(x.gather(dim, full).reshape(values.shape), values) or f"the index {at} does not point at {values}"
+    return (
+        torch.equal(x.gather(dim, full).reshape(values.shape), values) or f"the index {at} does not point at {values}"
+    )
 
 
-op("mode", calls(call(T(3, 6, ints=(0, 3)), ), call(T(4, 3, ints=(0, 2)), 0), call(T(2, 5, values=[1.0, 2.0, 2.0, 3.0, 1.0, 0.0, 0.0, 0.0, 5.0, 4.0]), 1, True).but(grad=False), call(T()),
-                 errors=[bad(IndexError, T(2, 3), 5, says=["5", "2"])]), holds=is_mode, types="fib")
+op(
+    "mode",
+    calls(
+        call(
+            T(3, 6, ints=(0, 3)),
+        ),
+        call(T(4, 3, ints=(0, 2)), 0),
+        call(T(2, 5, values=[1.0, 2.0, 2.0, 3.0, 1.0, 0.0, 0.0, 0.0, 5.0, 4.0]), 1, True).but(grad=False),
+        call(T()),
+        errors=[bad(IndexError, T(2, 3), 5, says=["5", "2"])],
+    ),
+    holds=is_mode,
+    types="fib",
+)
 for name, f in (("quantile", np.quantile), ("nanquantile", np.nanquantile)):
     levels = T(3, dtype=None, values=[0.0, 0.4, 1.0], grad=False)
-    op(name, calls(call(T(2, 3, 4), 0.3), call(T(2, 5), 0.5, 1), call(T(2, 5), levels, 1), call(T(4, 2), levels, 0, True), call(T(7), levels),
-                   *[call(T(7), 0.35, interpolation=i) for i in ("lower", "higher", "nearest", "midpoint", "linear")],
-                   errors=[bad(RuntimeError, T(3), 1.5, says=["1.5"]), bad(IndexError, T(2, 3), 0.5, 5, says=["5", "2"])]),
-       lambda x, q, dim=None, keepdim=False, interpolation="linear", f=f: f(x, q, axis=dim, keepdims=keepdim, method=interpolation), types="w")
+    op(
+        name,
+        calls(
+            call(T(2, 3, 4), 0.3),
+            call(T(2, 5), 0.5, 1),
+            call(T(2, 5), levels, 1),
+            call(T(4, 2), levels, 0, True),
+            call(T(7), levels),
+            *[call(T(7), 0.35, interpolation=i) for i in ("lower", "higher", "nearest", "midpoint", "linear")],
+            errors=[bad(RuntimeError, T(3), 1.5, says=["1.5"]), bad(IndexError, T(2, 3), 0.5, 5, says=["5", "2"])],
+        ),
+        lambda x, q, dim=None, keepdim=False, interpolation="linear", f=f: f(
+            x, q, axis=dim, keepdims=keepdim, method=interpolation
+        ),
+        types="w",
+    )
 
 
 def p_norm(x, p=2, dim=None, keepdim=False):
@@ -160,16 +303,46 @@ def p_norm(x, p=2, dim=None, keepdim=False):
         return np.min(size, **shape)
     if p == 0:
         return np.sum(size != 0, **shape).astype(float)
-    return np.sum(size ** p, **shape) ** (1 / p)
+    return np.sum(size**p, **shape) ** (1 / p)
 
 
-op("norm", calls(call(T(2, 3, 4)), call(T(2, 3), 1), call(T(2, 3), 3), call(T(2, 3), inf), call(T(2, 3), 2, [1]), call(T(2, 3, 2), None, [0, 2], True), call(T(0, 3)),
-                 call(T(2, 3), 2, dtype=torch.float64).but(types="f"), call(T(2, 3), 2, [0], False, dtype=torch.float64).but(types="f"), call(T(67, 1031)).but(big=True)),
-   p_norm, types="fc", tol=4, result=lambda x, *a, **k: k.get("dtype") or torch.empty(0, dtype=x.dtype).abs().dtype)
-op("linalg_vector_norm", calls(*[call(T(2, 3), p) for p in (2, 1, 3, 0.5, inf, -inf)], call(T(2, 3), 0).but(grad=False), call(T(2, 3, 4), 2, [0, 2]), call(T(2, 3), 2, 1, True), call(T()),
-                               call(T(2, 3), dtype=torch.float64).but(types="f"), call(T(67, 1031), 2, 1).but(big=True), call(T(67, 1031), 2, 0).but(big=True),
-                               errors=[bad(IndexError, T(2, 3), 2, 5, says=["5", "2"])]),
-   p_norm, types="fc", tol=4, result=lambda x, *a, **k: k.get("dtype") or torch.empty(0, dtype=x.dtype).abs().dtype)
+op(
+    "norm",
+    calls(
+        call(T(2, 3, 4)),
+        call(T(2, 3), 1),
+        call(T(2, 3), 3),
+        call(T(2, 3), inf),
+        call(T(2, 3), 2, [1]),
+        call(T(2, 3, 2), None, [0, 2], True),
+        call(T(0, 3)),
+        call(T(2, 3), 2, dtype=torch.float64).but(types="f"),
+        call(T(2, 3), 2, [0], False, dtype=torch.float64).but(types="f"),
+        call(T(67, 1031)).but(big=True),
+    ),
+    p_norm,
+    types="fc",
+    tol=4,
+    result=lambda x, *a, **k: k.get("dtype") or torch.empty(0, dtype=x.dtype).abs().dtype,
+)
+op(
+    "linalg_vector_norm",
+    calls(
+        *[call(T(2, 3), p) for p in (2, 1, 3, 0.5, inf, -inf)],
+        call(T(2, 3), 0).but(grad=False),
+        call(T(2, 3, 4), 2, [0, 2]),
+        call(T(2, 3), 2, 1, True),
+        call(T()),
+        call(T(2, 3), dtype=torch.float64).but(types="f"),
+        call(T(67, 1031), 2, 1).but(big=True),
+        call(T(67, 1031), 2, 0).but(big=True),
+        errors=[bad(IndexError, T(2, 3), 2, 5, says=["5", "2"])],
+    ),
+    p_norm,
+    types="fc",
+    tol=4,
+    result=lambda x, *a, **k: k.get("dtype") or torch.empty(0, dtype=x.dtype).abs().dtype,
+)
 
 
 def log_sum_exp(x, dim, keepdim=False):
@@ -185,32 +358,135 @@ def log_sum_exp(x, dim, keepdim=False):
 
 op("logsumexp", reduction(whole=False), log_sum_exp, types="fcib", tol=2)
 op("special_logsumexp", reduction(whole=False, big=False), log_sum_exp, types="fcib", tol=2)
-op("dist", calls(*[call(T(2, 3), T(2, 3), p) for p in (2, 1, 3, inf)], call(T(2, 3), T(3)), call(T(2, 3), T(2, 3), 0).but(grad=False)), lambda x, y, p=2: p_norm(x - y, p), types="fc",
-   result=lambda x, *a: torch.empty(0, dtype=x.dtype).abs().dtype, tol=4)
-op("equal", calls(call(T(2, 3), T(2, 3)), call(T(2, 2, values=[1, 0, 1, 1]), T(2, 2, values=[1, 0, 1, 1])), call(T(2, 3), T(3, 2)), call(T(0, 2), T(0, 2))), lambda x, y: bool(np.array_equal(x, y)),
-   types="fcib", grad=False, meta=False)
-op("allclose", calls(call(T(2, 3), T(2, 3)), call(T(2, 2, values=[1, 0, 1, 1]), T(2, 2, values=[1, 0, 1, 1])), call(T(values=[1.0, 2.0]), T(values=[1.1, 2.0]), 0.2).but(types="f")),
-   lambda x, y, *a: bool(np.allclose(x, y, *a)), types="fcib", grad=False, meta=False)
-op("trace", calls(call(T(3, 3)), call(T(2, 4)), call(T(0, 3)), errors=[bad(RuntimeError, T(2, 3, 4), says=["[2, 3, 4]"])]), lambda x: np.trace(x), types="fci", open="b", result=wide)
-op("cov", calls(call(T(3, 5)), call(T(5)), call(T(2, 4), correction=0), call(T(2, 4), fweights=T(4, dtype=torch.int64, values=[1, 2, 1, 3])).but(meta=False),
-                call(T(2, 4), aweights=T(4, lo=0.1, grad=False)).but(types="f", meta=False)),
-   lambda x, correction=1, **k: np.cov(x, ddof=correction, **k), types="fci", tol=4)
+op(
+    "dist",
+    calls(
+        *[call(T(2, 3), T(2, 3), p) for p in (2, 1, 3, inf)],
+        call(T(2, 3), T(3)),
+        call(T(2, 3), T(2, 3), 0).but(grad=False),
+    ),
+    lambda x, y, p=2: p_norm(x - y, p),
+    types="fc",
+    result=lambda x, *a: torch.empty(0, dtype=x.dtype).abs().dtype,
+    tol=4,
+)
+op(
+    "equal",
+    calls(
+        call(T(2, 3), T(2, 3)),
+        call(T(2, 2, values=[1, 0, 1, 1]), T(2, 2, values=[1, 0, 1, 1])),
+        call(T(2, 3), T(3, 2)),
+        call(T(0, 2), T(0, 2)),
+    ),
+    lambda x, y: bool(np.array_equal(x, y)),
+    types="fcib",
+    grad=False,
+    meta=False,
+)
+op(
+    "allclose",
+    calls(
+        call(T(2, 3), T(2, 3)),
+        call(T(2, 2, values=[1, 0, 1, 1]), T(2, 2, values=[1, 0, 1, 1])),
+        call(T(values=[1.0, 2.0]), T(values=[1.1, 2.0]), 0.2).but(types="f"),
+    ),
+    lambda x, y, *a: bool(np.allclose(x, y, *a)),
+    types="fcib",
+    grad=False,
+    meta=False,
+)
+op(
+    "trace",
+    calls(call(T(3, 3)), call(T(2, 4)), call(T(0, 3)), errors=[bad(RuntimeError, T(2, 3, 4), says=["[2, 3, 4]"])]),
+    lambda x: np.trace(x),
+    types="fci",
+    open="b",
+    result=wide,
+)
+op(
+    "cov",
+    calls(
+        call(T(3, 5)),
+        call(T(5)),
+        call(T(2, 4), correction=0),
+        call(T(2, 4), fweights=T(4, dtype=torch.int64, values=[1, 2, 1, 3])).but(meta=False),
+        call(T(2, 4), aweights=T(4, lo=0.1, grad=False)).but(types="f", meta=False),
+    ),
+    lambda x, correction=1, **k: np.cov(x, ddof=correction, **k),
+    types="fci",
+    tol=4,
+)
 op("corrcoef", calls(call(T(3, 5)), call(T(5))), np.corrcoef, types="fci", tol=4)
-op("histc", calls(call(T(20), 4), call(T(20), 5, -2, 2), call(T(4, 5)), call(T(5), 3, 1, 1), errors=[bad(RuntimeError, T(3), 0, says="0"), bad(RuntimeError, T(3), 3, 2, 1, says=["2", "1"])]),
-   lambda x, bins=100, lo=0, hi=0: np.histogram(x, bins, (x.min(), x.max()) if lo == hi else (lo, hi))[0].astype(float), types="f", grad=False, meta=False)
-op("histogram", calls(call(T(20), 4), call(T(20), 5, range=[-2.0, 2.0]), call(T(20), T(5, values=[-3.0, -1.0, 0.0, 1.0, 3.0])), call(T(20), 4, weight=T(20, lo=0.1)), call(T(4, 5), 4, density=True)),
-   lambda x, bins, range=None, weight=None, density=False: np.histogram(x, bins, range=range, weights=weight, density=density)
-   if not (weight is None and not density) else tuple(np.asarray(a, float) for a in np.histogram(x, bins, range=range)), types="w", grad=False, meta=False)
-op("bincount", calls(call(T(8, dtype=torch.int64, lo=0, hi=4)), call(T(8, dtype=torch.int64, lo=0, hi=4), minlength=9), call(T(8, dtype=torch.int64, lo=0, hi=4), T(8, dtype=torch.float64)),
-                     call(T(0, dtype=torch.int64)), errors=[bad(RuntimeError, T(values=[-1, 2], dtype=torch.int64), says="-1"), bad(RuntimeError, T(2, 3, dtype=torch.int64), says="[2, 3]")]),
-   lambda x, weights=None, minlength=0: np.bincount(x, weights, minlength), types="", result=lambda x, w=None, **k: torch.int64 if w is None else w.dtype, grad=False, meta=False)
+op(
+    "histc",
+    calls(
+        call(T(20), 4),
+        call(T(20), 5, -2, 2),
+        call(T(4, 5)),
+        call(T(5), 3, 1, 1),
+        errors=[bad(RuntimeError, T(3), 0, says="0"), bad(RuntimeError, T(3), 3, 2, 1, says=["2", "1"])],
+    ),
+    lambda x, bins=100, lo=0, hi=0: np.histogram(x, bins, (x.min(), x.max()) if lo == hi else (lo, hi))[0].astype(
+        float
+    ),
+    types="f",
+    grad=False,
+    meta=False,
+)
+op(
+    "histogram",
+    calls(
+        call(T(20), 4),
+        call(T(20), 5, range=[-2.0, 2.0]),
+        call(T(20), T(5, values=[-3.0, -1.0, 0.0, 1.0, 3.0])),
+        call(T(20), 4, weight=T(20, lo=0.1)),
+        call(T(4, 5), 4, density=True),
+    ),
+    lambda x, bins, range=None, weight=None, density=False: (
+        np.histogram(x, bins, range=range, weights=weight, density=density)
+        if not (weight is None and not density)
+        else tuple(np.asarray(a, float) for a in np.histogram(x, bins, range=range))
+    ),
+    types="w",
+    grad=False,
+    meta=False,
+)
+op(
+    "bincount",
+    calls(
+        call(T(8, dtype=torch.int64, lo=0, hi=4)),
+        call(T(8, dtype=torch.int64, lo=0, hi=4), minlength=9),
+        call(T(8, dtype=torch.int64, lo=0, hi=4), T(8, dtype=torch.float64)),
+        call(T(0, dtype=torch.int64)),
+        errors=[
+            bad(RuntimeError, T(values=[-1, 2], dtype=torch.int64), says="-1"),
+            bad(RuntimeError, T(2, 3, dtype=torch.int64), says="[2, 3]"),
+        ],
+    ),
+    lambda x, weights=None, minlength=0: np.bincount(x, weights, minlength),
+    types="",
+    result=lambda x, w=None, **k: torch.int64 if w is None else w.dtype,
+    grad=False,
+    meta=False,
+)
 
 
 def xor_of_bits(x, dim=(), keepdim=False, mode=0):
     return np.bitwise_xor.reduce(x.view(np.uint64), axis=axes(dim), keepdims=keepdim)
 
 
-op("hash_tensor", calls(call(T(2, 3, dtype=torch.float64)), call(T(2, 3, dtype=torch.float64), [1]), call(T(2, 3, dtype=torch.float64), 0, keepdim=True)), xor_of_bits, types="", result=torch.uint64, grad=False)
+op(
+    "hash_tensor",
+    calls(
+        call(T(2, 3, dtype=torch.float64)),
+        call(T(2, 3, dtype=torch.float64), [1]),
+        call(T(2, 3, dtype=torch.float64), 0, keepdim=True),
+    ),
+    xor_of_bits,
+    types="",
+    result=torch.uint64,
+    grad=False,
+)
 
 
 def placed(g, dim, at, sizes, keepdim):
@@ -221,4 +497,13 @@ def placed(g, dim, at, sizes, keepdim):
     return x
 
 
-op("value_selecting_reduction_backward", calls(call(T(2), 1, T(values=[2, 0], dtype=torch.int64), [2, 3], False), call(T(2, 1), 1, T(2, 1, values=[2, 0], dtype=torch.int64), [2, 3], True)), placed, types="fcib", result="same")
+op(
+    "value_selecting_reduction_backward",
+    calls(
+        call(T(2), 1, T(values=[2, 0], dtype=torch.int64), [2, 3], False),
+        call(T(2, 1), 1, T(2, 1, values=[2, 0], dtype=torch.int64), [2, 3], True),
+    ),
+    placed,
+    types="fcib",
+    result="same",
+)

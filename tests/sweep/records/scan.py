@@ -1,4 +1,5 @@
 """Scans and differences."""
+
 import numpy as np
 import torch
 
@@ -11,8 +12,23 @@ def scan(f):
     return lambda x, dim: f(x.reshape(1), axis=0).reshape(()) if x.ndim == 0 else f(x, axis=dim)
 
 
-op("cumsum", along() + [call(T(2, 3), 1, dtype=torch.float64).but(types="fi")], scan(np.cumsum), types="fcib", result=wide, tol=2)
-op("cumprod", along(0.5, 1.5, ints=(1, 2)) + [call(T(3, values=[2.0, 0.0, 3.0]), 0).but(types="f"), call(T(4, values=[2.0, 0.0, 0.0, 3.0]), 0).but(types="f")], scan(np.cumprod), types="fcib", result=wide, tol=4)
+op(
+    "cumsum",
+    along() + [call(T(2, 3), 1, dtype=torch.float64).but(types="fi")],
+    scan(np.cumsum),
+    types="fcib",
+    result=wide,
+    tol=2,
+)
+op(
+    "cumprod",
+    along(0.5, 1.5, ints=(1, 2))
+    + [call(T(3, values=[2.0, 0.0, 3.0]), 0).but(types="f"), call(T(4, values=[2.0, 0.0, 0.0, 3.0]), 0).but(types="f")],
+    scan(np.cumprod),
+    types="fcib",
+    result=wide,
+    tol=4,
+)
 
 
 def extremes(better):
@@ -30,6 +46,7 @@ def extremes(better):
         if x.size == 0:
             return x, np.zeros(x.shape, np.int64)
         return tuple(np.apply_along_axis(lambda v, i=i: one(v)[i], dim, x) for i in (0, 1))
+
     return g
 
 
@@ -58,15 +75,45 @@ def log_cum_sum_exp(x, dim):
 
 small = [call(T(2, 3, 4, lo=-0.6, hi=0.6), 1).but(types="c"), call(T(3, 4, lo=-0.6, hi=0.6), -1).but(types="c")]
 some = along(big=False)
-op("logcumsumexp", calls(*[c.but(types="f") for c in some], *small, call(T(5, 1031), 1).but(big=True), errors=some.errors), log_cum_sum_exp, types="fc", tol=2)
-op("diff", calls(call(T(2, 5)), call(T(2, 5), 2), call(T(4, 3), 1, 0), call(T(2, 3), 1, -1, T(2, 1), T(2, 2)), call(T(2, 3), 0), call(T(2, 2), 3),
-                 errors=[bad(RuntimeError, T(), says="dimension"), bad(IndexError, T(2, 3), 1, 5, says=["5", "2"])]),
-   lambda x, n=1, dim=-1, before=None, after=None: (x[..., :-1] ^ x[..., 1:] if n == 1 else np.diff(x, n)) if x.dtype == bool and dim == -1 and before is None else
-   np.diff(x, n, dim, **{k: v for k, v in (("prepend", before), ("append", after)) if v is not None}), types="fcib")
+op(
+    "logcumsumexp",
+    calls(*[c.but(types="f") for c in some], *small, call(T(5, 1031), 1).but(big=True), errors=some.errors),
+    log_cum_sum_exp,
+    types="fc",
+    tol=2,
+)
+op(
+    "diff",
+    calls(
+        call(T(2, 5)),
+        call(T(2, 5), 2),
+        call(T(4, 3), 1, 0),
+        call(T(2, 3), 1, -1, T(2, 1), T(2, 2)),
+        call(T(2, 3), 0),
+        call(T(2, 2), 3),
+        errors=[bad(RuntimeError, T(), says="dimension"), bad(IndexError, T(2, 3), 1, 5, says=["5", "2"])],
+    ),
+    lambda x, n=1, dim=-1, before=None, after=None: (
+        (x[..., :-1] ^ x[..., 1:] if n == 1 else np.diff(x, n))
+        if x.dtype == bool and dim == -1 and before is None
+        else np.diff(x, n, dim, **{k: v for k, v in (("prepend", before), ("append", after)) if v is not None})
+    ),
+    types="fcib",
+)
 for name in ("trapezoid", "trapz"):
-    op(name, calls(call(T(2, 5)), call(T(2, 5), dx=0.5), call(T(4, 3), dim=0), call(T(2, 3), T(3)).but(types="fc"), call(T(2, 3), T(2, 3), dim=0).but(types="fc"),
-                   errors=[bad(IndexError, T(2, 3), dim=5, says=["5", "2"])]),
-       lambda y, x=None, dx=1.0, dim=-1: np.trapezoid(y, x, dx, dim), types="fci")
+    op(
+        name,
+        calls(
+            call(T(2, 5)),
+            call(T(2, 5), dx=0.5),
+            call(T(4, 3), dim=0),
+            call(T(2, 3), T(3)).but(types="fc"),
+            call(T(2, 3), T(2, 3), dim=0).but(types="fc"),
+            errors=[bad(IndexError, T(2, 3), dim=5, says=["5", "2"])],
+        ),
+        lambda y, x=None, dx=1.0, dim=-1: np.trapezoid(y, x, dx, dim),
+        types="fci",
+    )
 
 
 def running(y, x=None, dx=1.0, dim=-1):
@@ -75,4 +122,15 @@ def running(y, x=None, dx=1.0, dim=-1):
     return np.moveaxis(np.cumsum(step * (y[..., 1:] + y[..., :-1]) / 2, -1), -1, dim)
 
 
-op("cumulative_trapezoid", calls(call(T(2, 5)), call(T(2, 5), dx=0.5), call(T(4, 3), dim=0), call(T(2, 3), T(3)).but(types="fc"), call(T(2, 3), T(2, 3), dim=0).but(types="fc")), running, types="fci")
+op(
+    "cumulative_trapezoid",
+    calls(
+        call(T(2, 5)),
+        call(T(2, 5), dx=0.5),
+        call(T(4, 3), dim=0),
+        call(T(2, 3), T(3)).but(types="fc"),
+        call(T(2, 3), T(2, 3), dim=0).but(types="fc"),
+    ),
+    running,
+    types="fci",
+)
