@@ -19,7 +19,7 @@ OUT = "its out= form, there in torch.ops.aten alone, is public here"
 DIFFERENT = {
     name: OUT
     for name in (
-        "as_strided_scatter celu clone count_nonzero diag_embed diagonal_scatter flip prod relu roll rot90 rsub "
+        "as_strided_scatter celu clone constant_pad_nd count_nonzero diag_embed diagonal_scatter flip prod relu roll rot90 rsub "
         "select_scatter sum trace"
     ).split()
 } | {
@@ -27,6 +27,8 @@ DIFFERENT = {
     "_adaptive_avg_pool3d": "without a name in torch, as the one-dimensional one there",
     "_conj_physical": "another name of conj_physical, with all its forms",
     "index": "indexing is what the method is for",
+    "_foreach_copy": "the functional form of _foreach_copy_ is in torch like the others",
+    "_foreach_zero": "the functional form of _foreach_zero_ is in torch like the others",
 }
 
 records.load()

@@ -507,3 +507,26 @@ op(
     types="fcib",
     result="same",
 )
+
+
+def grid(x, bins, range=None, weight=None, density=False):
+    pairs = None if range is None else list(zip(range[::2], range[1::2]))
+    return np.histogramdd(x, bins, range=pairs, weights=weight, density=density)
+
+
+points = [
+    call(T(20, 2), [3, 2]),
+    call(T(20, 2), [3, 2], range=[-2.0, 2.0, -1.0, 1.0]),
+    call(T(20, 2), [3, 2], weight=T(20, lo=0.1)),
+]
+op("_histogramdd_bin_edges", points, lambda *a, **k: list(grid(*a, **k)[1]), types="w", grad=False, meta=False)
+op("_histogramdd_from_bin_cts", points, lambda *a, **k: grid(*a, **k)[0], types="w", grad=False, meta=False)
+edges = [T(values=[-3.0, -1.0, 0.5, 3.0]), T(values=[-3.0, 0.0, 3.0])]
+op(
+    "_histogramdd_from_bin_tensors",
+    calls(call(T(20, 2), edges), call(T(20, 2), edges, density=True)),
+    lambda *a, **k: grid(*a, **k)[0],
+    types="w",
+    grad=False,
+    meta=False,
+)
