@@ -68,7 +68,8 @@ struct Mvlgamma : pointwise<Mvlgamma> {
   static constexpr Promotion promotion{.int_to_float = true};
   static constexpr bool lane_by_lane = true, raw_attributes = true;
   static void check(const Value* args, DType) {
-    FB_CHECK(args[1].integer() >= 1, "mvlgamma: p must be at least 1, ", args[1].integer(), " was given");
+    FB_CHECK(args[1].integer() >= 1 && args[1].integer() <= 1 << 20, "mvlgamma: p must lie between 1 and ", 1 << 20, ", ", args[1].integer(),
+             " was given");
     FB_CHECK(args[0].tag != Tag::tensor || args[0].t->dtype != DType::boolean, "mvlgamma: input is a bool tensor of shape ", args[0].t->sizes,
              "; convert it to numbers first");
   }

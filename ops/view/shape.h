@@ -29,7 +29,15 @@ FB_CARD(as_strided)
 struct as_strided_backward : structured<as_strided_backward> {
   static constexpr auto schema = "as_strided_backward(Tensor grad, int[] base_sizes, int[] base_strides, int[] size, int[] stride, int offset) -> Tensor";
   static constexpr uint32_t forms = form::hidden;
-  template <class T> static T meta(const T& g, Ints base_sizes, Ints base_strides, Ints, Ints, int64_t) {
+  template <class T> static T meta(const T& g, Ints base_sizes, Ints base_strides, Ints size, Ints stride, int64_t offset) {
+    FB_CHECK(g.sizes() == size, "as_strided_backward: grad has shape ", g.sizes(), ", the window ", size);
+    for (const auto& [sizes, strides] : {std::pair(base_sizes, base_strides), std::pair(size, stride)}) {
+      FB_CHECK(sizes.n == strides.n, "as_strided_backward: ", sizes.n, " sizes ", sizes, " were given with ", strides.n, " strides ", strides);
+      for (int64_t i = 0; i < sizes.n; ++i)
+        FB_CHECK(sizes[i] >= 0 && strides[i] >= 0, "as_strided_backward: sizes ", sizes, " and strides ", strides, " must not be negative");
+      storage_bytes(sizes, strides, std::max<int64_t>(offset, 0), g.item_bytes());  // raises where the reach does not fit 64 bits
+    }
+    FB_CHECK(offset > -(int64_t(1) << 48), "as_strided_backward: offset ", offset, " lies before all memory");
     return T::empty_strided(base_sizes, preserved_strides(base_sizes, base_strides), g.options());
   }
   static Tensor d_grad(grad<0> g, arg<1, Ints> base_sizes, arg<2, Ints> base_strides, arg<3, Ints> size, arg<4, Ints> stride, arg<5, int64_t> offset) {

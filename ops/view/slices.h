@@ -196,6 +196,8 @@ struct unfold_backward : lowered<unfold_backward> {
     const Dims st = contiguous_strides(sizes);
     Dims window(sizes), ws(st);
     const int64_t d = wrap_dim(dim, sizes.n);
+    FB_CHECK(step > 0, "unfold_backward: step must be greater than 0, it is ", step);
+    FB_CHECK(size >= 0 && size <= (sizes.n ? sizes[d] : 1), "unfold_backward: size ", size, " does not fit into dimension ", d, " of ", sizes);
     int64_t stride = 1;
     if (sizes.n) {
       stride = st[d];

@@ -166,6 +166,7 @@ inline std::vector<Tensor> split_sections(const Tensor& self, int64_t sections, 
   FB_CHECK(self.ndim() > 0, "tensor_split: a tensor without dimensions has none to split (dim is ", dim, ")");
   const int64_t n = self.sizes()[wrap_dim(dim, self.ndim())];
   FB_CHECK(sections > 0, "tensor_split: sections must be greater than 0, it is ", sections);
+  FB_CHECK(sections <= int64_t(1) << 24, "tensor_split: ", sections, " sections are more than there can be tensors; the limit is ", int64_t(1) << 24);
   std::vector<Tensor> out;
   int64_t from = 0;
   for (int64_t i = 0; i < sections; ++i) {

@@ -41,6 +41,7 @@ for name, (lo, hi, f) in NAMED.items():
         tol=10,
     )
 # Without a derivative, in the reference as here; float and double alone.
+STEPS = "a polynomial of degree 2^40 takes as many steps, in the reference as well"
 UNSMOOTH = dict(
     airy_ai=(-3, 3, lambda x: sp.airy(x)[0]),
     bessel_j0=(-5, 5, sp.j0),
@@ -83,6 +84,7 @@ for name, f in dict(
         types="wib",
         tol=20,
         grad=False,
+        skip={"abuse": STEPS} if name[:3] in ("lag", "leg") else None,
     )
 
 
