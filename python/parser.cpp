@@ -53,7 +53,7 @@ bool number_protocol(PyObject* o) {
 // A tensor of one element stands for a number where it carries no gradient.
 bool tensor_number(PyObject* o, Scalar& s) {
   const Tensor& t = unwrap(o);
-  if (t.ndim() != 0 || t.is_meta() || requires_grad(t)) return false;
+  if (t.ndim() != 0 || t.is_meta() || requires_grad(t) || t->dual) return false;
   s = op_value<"item">(t).scalar();
   return true;
 }

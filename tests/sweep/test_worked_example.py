@@ -16,7 +16,7 @@ BUILD = ROOT / os.environ.get("BUILD", "build")
 CHECK = """
 import sys, warnings
 warnings.simplefilter("ignore")
-from sweep import abuse, columns, errors, forms, gradients, promotion, records
+from sweep import abuse, columns, errors, forms, forward, gradients, promotion, records
 from sweep.record import RECORDS
 records.load()
 record = RECORDS[sys.argv[1]]
