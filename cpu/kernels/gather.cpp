@@ -1,5 +1,7 @@
 // gather and the scatters: one index for each element.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "core/threads.h"
 #include "cpu/kernels/index_walk.h"
@@ -83,11 +85,39 @@ void scatter_add_cpu(const Tensor& self, int64_t dim, const Tensor& index, const
   combine_into("scatter_add_", self, dim, index, src, IndexCombine::add);
 }
 
+Scalar reduce_identity(std::string_view reduce, DType d) {
+  if (reduce == "sum" || reduce == "mean") return Scalar(0);
+  if (reduce == "prod") return Scalar(1);
+  const bool least = reduce == "amax";  // what amax starts from
+  if (is_floating(d)) return Scalar(least ? -INFINITY : INFINITY);
+  Scalar r(least ? 0 : 1);
+  visit_types<int64_t, int32_t, int16_t, int8_t, uint8_t>(
+      d, [&]<class T>() { r = Scalar(int64_t(least ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max())); });
+  return r;
+}
+void scatter_reduce_cpu(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce, bool include_self) {
+  if (index.numel() == 0) return;
+  const Tensor from = apart(self, src);
+  const IndexCombine c = reduce == "prod" ? IndexCombine::multiply : reduce == "amax" ? IndexCombine::greatest
+                         : reduce == "amin" ? IndexCombine::least : IndexCombine::add;
+  if (!line_combine(c, self.dtype())) raise_not_implemented("scatter_reduce with reduce='", reduce, "' is not there for type ", self.dtype());
+  if (!include_self) op_list<"scatter_">(self, dim, index, reduce_identity(reduce, self.dtype()));
+  combine_into("scatter_reduce", self, dim, index, from, c);
+  if (reduce != "mean") return;
+  const Tensor ones = op<"expand">(op<"ones">(Ints(), self.dtype()), index.sizes());
+  const Tensor count = op<"full_like">(self, Scalar(include_self ? 1 : 0));
+  op_list<"scatter_add_">(count, dim, index, ones);
+  const Tensor divisor = op<"masked_fill">(count, op<"eq">(count, Scalar(0)), Scalar(1));
+  if (is_integral(self.dtype(), true)) op_list<"copy_">(self, op<"div">(self, divisor, std::string_view("floor")));
+  else op_list<"div_">(self, divisor);
+}
+
 }  // namespace
 
 FB_KERNEL("gather", gather_cpu)
 FB_KERNEL_DIRECT("scatter_.src", scatter_cpu)
 FB_KERNEL_DIRECT("scatter_.reduce", scatter_reduce_kind_cpu)
 FB_KERNEL_DIRECT("scatter_add_", scatter_add_cpu)
+FB_KERNEL_DIRECT("scatter_reduce_.two", scatter_reduce_cpu)
 
 }  // namespace fb
