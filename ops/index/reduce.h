@@ -20,7 +20,12 @@ struct ScatterReduced {
   Tensor gathered(const Tensor& t) const { return op<"gather">(t, dim, index); }
   Tensor into(const Tensor& self_like, const Tensor& values) const { return op<"scatter_add">(self_like, dim, index, values); }
   Tensor zeros() const { return op<"new_zeros">(g, self.sizes()); }
-  Tensor source() const { return covered(src, index.sizes()); }
+  Tensor source() const {  // the part of src that index covers, with its history
+    Tensor s = src;
+    for (int64_t d = 0; d < s.ndim() && s.ndim() == index.ndim(); ++d)
+      if (s.sizes()[d] != index.sizes()[d]) s = op<"slice">(s, d, int64_t(0), index.sizes()[d], int64_t(1));
+    return s;
+  }
   // Elements of self that are replaced rather than reduced have no part.
   Tensor but_replaced(const Tensor& t) const { return include_self ? t : op<"scatter">(t, dim, index, Scalar(0)); }
   // How many values each element is the mean of.

@@ -83,6 +83,7 @@ def test_gradients(kind, include_self):
     x.requires_grad_(), src.requires_grad_()
     assert torch.autograd.gradcheck(lambda a, b: a.scatter_reduce(0, index, b, kind, include_self=include_self), (x, src))
     assert torch.autograd.gradcheck(lambda a, b: (a * 1).scatter_reduce_(0, index[:5, :2], b, kind, include_self=include_self), (x, src))
+    assert torch.autograd.gradgradcheck(lambda a, b: a.scatter_reduce(0, index[:5, :2], b, kind, include_self=include_self), (x, src))
     if kind != "sum":
         at = torch.tensor([3, 0, 0, 1, 3, 3])
         assert torch.autograd.gradcheck(lambda a, b: a.index_reduce(0, at, b, kind, include_self=include_self), (x, src))
