@@ -67,6 +67,10 @@ Tensor matmul::body(const Tensor& a, const Tensor& b) {
   const int64_t m2 = nb > 1 ? b.sizes()[nb - 2] : b.sizes()[0], p = nb > 1 ? b.sizes()[nb - 1] : 1;
   const Ints batch_a = na > 2 ? a.sizes().slice(0, na - 2) : Ints(), batch_b = nb > 2 ? b.sizes().slice(0, nb - 2) : Ints();
   FB_CHECK(m == m2, "matmul: shapes ", a.sizes(), " and ", b.sizes(), " cannot be multiplied: ", m, " columns meet ", m2, " rows");
+  for (int64_t i = 1; i <= batch_a.n && i <= batch_b.n; ++i) {
+    const int64_t sa = batch_a[batch_a.n - i], sb = batch_b[batch_b.n - i];
+    FB_CHECK(sa == sb || sa == 1 || sb == 1, "matmul: the batches of shapes ", a.sizes(), " and ", b.sizes(), " do not broadcast: ", sa, " meets ", sb);
+  }
   const Dims batch = broadcast_sizes(batch_a, batch_b);
   Dims ea = batch, eb = batch, out = batch;
   ea.push_back(n);

@@ -11,7 +11,7 @@ namespace fb::cards {
                                    "] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor"; \
     static constexpr uint32_t forms = form::hidden;                                                                     \
     template <class T> static T meta(const T& g, const T& x, Ints k, Ints s, Ints p, bool c, bool, std::optional<int64_t> div) { \
-      FB_CHECK(!div || *div != 0, "avg_pool" #N "d_backward: divisor_override must not be zero");                       \
+      FB_CHECK(!div || *div != 0, "avg_pool" #N "d_backward: divisor_override must not be 0");                       \
       const Dims of = pool::window_sizes("avg_pool" #N "d_backward", x, N, k, s, p, Ints{1}, c);                        \
       FB_CHECK(g.sizes() == of, "avg_pool" #N "d_backward: grad_output has shape ", g.sizes(), ", the windows make ", of); \
       const Dims out(x.sizes());                                                                                        \
@@ -34,7 +34,7 @@ namespace fb::cards {
         "count_include_pad is false, or over divisor_override. self: (N, C, *spatial) or (C, *spatial), floating or "    \
         "int64. Sizes are those of max_pool" #N "d.";                                                                   \
     template <class T> static T meta(const T& x, Ints k, Ints s, Ints p, bool c, bool, std::optional<int64_t> div) {    \
-      FB_CHECK(!div || *div != 0, "avg_pool" #N "d: divisor_override must not be zero");                                \
+      FB_CHECK(!div || *div != 0, "avg_pool" #N "d: divisor_override must not be 0");                                \
       const Dims out = pool::window_sizes("avg_pool" #N "d", x, N, k, s, p, Ints{1}, c);                                \
       return MAKE;                                                                                                      \
     }                                                                                                                   \
