@@ -34,35 +34,27 @@ template <class F> void on_memory(const char* name, const Tensor& t, Generator* 
 }
 
 void uniform_(const Tensor& t, double from, double to, Generator* g) {
-  FB_CHECK(from <= to, "uniform_: expected from <= to, got from ", from, " and to ", to);
   on_memory("uniform_", t, g, [&](Generator& r, void* p, int64_t n, bool) { return random_uniform(r, t.dtype(), p, n, from, to); });
 }
 void normal_(const Tensor& t, double mean, double std, Generator* g) {
-  FB_CHECK(std >= 0, "normal_: expected std >= 0, got ", std);
   on_memory("normal_", t, g, [&](Generator& r, void* p, int64_t n, bool dense) { return random_normal(r, t.dtype(), p, n, mean, std, dense); });
 }
 void log_normal_(const Tensor& t, double mean, double std, Generator* g) {
-  FB_CHECK(std > 0, "log_normal_: expected std > 0, got ", std);
   on_memory("log_normal_", t, g, [&](Generator& r, void* p, int64_t n, bool) { return random_log_normal(r, t.dtype(), p, n, mean, std); });
 }
 void cauchy_(const Tensor& t, double median, double sigma, Generator* g) {
-  FB_CHECK(sigma > 0, "cauchy_: expected sigma > 0, got ", sigma);
   on_memory("cauchy_", t, g, [&](Generator& r, void* p, int64_t n, bool) { return random_cauchy(r, t.dtype(), p, n, median, sigma); });
 }
 void exponential_(const Tensor& t, double lambda, Generator* g) {
-  FB_CHECK(lambda > 0, "exponential_: expected lambd > 0, got ", lambda);
   on_memory("exponential_", t, g, [&](Generator& r, void* p, int64_t n, bool) { return random_exponential(r, t.dtype(), p, n, lambda); });
 }
 void geometric_(const Tensor& t, double p, Generator* g) {
-  FB_CHECK(p > 0 && p < 1, "geometric_: expected 0 < p < 1, got ", p);
   on_memory("geometric_", t, g, [&](Generator& r, void* out, int64_t n, bool) { return random_geometric(r, t.dtype(), out, n, p); });
 }
 void bernoulli_float_(const Tensor& t, double p, Generator* g) {
-  FB_CHECK(p >= 0 && p <= 1, "bernoulli_: expected 0 <= p <= 1, got ", p);
   on_memory("bernoulli_", t, g, [&](Generator& r, void* out, int64_t n, bool) { return random_bernoulli(r, t.dtype(), out, n, p); });
 }
 void bernoulli_tensor_(const Tensor& t, const Tensor& p, Generator* g) {
-  FB_CHECK(p.is_floating(), "bernoulli_: probabilities must be of a floating type, got ", p.dtype());
   const Tensor e = op<"contiguous">(op<"expand">(p, t.sizes()));
   if (!t.is_contiguous()) {
     const Tensor c = Tensor::empty(t.sizes(), t.options());

@@ -179,15 +179,29 @@ struct bernoulli_p : lowered<bernoulli_p> {
 };
 FB_CARD(bernoulli_p)
 
+namespace random {
+// The result of a draw on the meta device; kernels make their own.
+inline Tensor like_meta(const Tensor& t) { return t.is_meta() ? Tensor::empty(t.sizes(), t.options()) : Tensor(); }
+}  // namespace random
+
 struct multinomial : direct<multinomial> {
   static constexpr auto schema = "multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::method | form::out;
+  static Tensor check(const Tensor& w, int64_t samples, bool, Generator*) {
+    FB_CHECK(w.ndim() == 1 || w.ndim() == 2, "multinomial: expected weights of 1 or 2 dimensions, got shape ", w.sizes());
+    FB_CHECK(samples > 0, "multinomial: num_samples must be positive, got ", samples);
+    if (!w.is_meta()) return Tensor();
+    Dims shape(w.sizes());
+    shape.back() = samples;
+    return Tensor::empty(shape, {DType::i64, w.device()});
+  }
 };
 FB_CARD(multinomial)
 
 struct poisson : direct<poisson> {
   static constexpr auto schema = "poisson(Tensor self, Generator? generator=None) -> Tensor";
   static constexpr uint32_t forms = form::fn;
+  static Tensor check(const Tensor& rate, Generator*) { return random::like_meta(rate); }
   static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
   using vjp = rules<wrt<0, d>>;
 };
@@ -195,6 +209,10 @@ FB_CARD(poisson)
 struct binomial : direct<binomial> {
   static constexpr auto schema = "binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor";
   static constexpr uint32_t forms = form::fn;
+  static Tensor check(const Tensor& count, const Tensor& prob, Generator*) {
+    const Dims shape = broadcast_sizes(count.sizes(), prob.sizes());
+    return count.is_meta() ? Tensor::empty(shape, count.options()) : Tensor();
+  }
   static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
   using vjp = rules<wrt<0, d>, wrt<1, d>>;
 };
@@ -203,11 +221,13 @@ FB_CARD(binomial)
 struct standard_gamma : direct<standard_gamma> {
   static constexpr auto schema = "_standard_gamma(Tensor self, Generator? generator=None) -> Tensor";
   static constexpr uint32_t forms = form::fn;
+  static Tensor check(const Tensor& alpha, Generator*) { return random::like_meta(alpha); }
 };
 FB_CARD(standard_gamma)
 struct sample_dirichlet : direct<sample_dirichlet> {
   static constexpr auto schema = "_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor";
   static constexpr uint32_t forms = form::fn;
+  static Tensor check(const Tensor& alpha, Generator*) { return random::like_meta(alpha); }
 };
 FB_CARD(sample_dirichlet)
 

@@ -33,3 +33,18 @@ def test_einsum_of_small_integers_sums_in_int64():
     z = torch.einsum("...ik,...j->ij", x, y)
     assert z.dtype == torch.int64 and z.tolist() == [[0, 3, 6], [0, 12, 24]]
     assert torch.einsum("ij,jk->ik", x[0], x[0].T).dtype == torch.int32
+
+
+def test_draws_on_the_meta_device():
+    x = torch.empty(2, 3, device="meta")
+    for call in (
+        lambda: x.uniform_(), lambda: x.normal_(), lambda: x.cauchy_(), lambda: x.exponential_(), lambda: x.geometric_(0.5), lambda: x.log_normal_(),
+        lambda: x.bernoulli_(0.5), lambda: x.random_(5), lambda: torch.poisson(x), lambda: torch.rand_like(x), lambda: torch.randint_like(x, 5),
+        lambda: F.dropout(x, 0.5, True), lambda: torch.bernoulli(x), lambda: torch.randn(2, 3, device="meta"),
+    ):
+        y = call()
+        assert y.is_meta and y.shape == (2, 3)
+    assert torch.multinomial(x, 2).shape == (2, 2)
+    for call in (lambda: x.uniform_(2, 1), lambda: x.normal_(0, -1), lambda: x.random_(0), lambda: x.geometric_(1.5), lambda: torch.multinomial(x, 0)):
+        with pytest.raises(RuntimeError):
+            call()
