@@ -1,0 +1,118 @@
+#include "ops/attention/attention.h"
+
+#include <cmath>
+#include <limits>
+
+#include "dispatch/thread_state.h"
+
+namespace fb::cards {
+
+Tensor safe_softmax::lowering(const Tensor& self, int64_t dim, DType dtype) {
+  const Tensor y = op<"softmax.int">(self, dim, dtype == DType::none ? Value() : Value(dtype));
+  const Tensor nothing = op<"all.dim">(op<"eq">(self, -std::numeric_limits<double>::infinity()), dim, true);
+  return op<"masked_fill">(y, nothing, 0.0);
+}
+
+namespace {
+
+void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double dropout_p) {
+  constexpr auto name = "scaled_dot_product_attention";
+  FB_CHECK(q.dtype() == k.dtype() && q.dtype() == v.dtype(), name, ": query, key and value must be of one type, theirs are ", q.dtype(), ", ", k.dtype(), " and ", v.dtype());
+  FB_CHECK(q.device() == k.device() && q.device() == v.device(), name, ": query, key and value must be on one device, theirs are ", q.device(), ", ", k.device(), " and ", v.device());
+  FB_CHECK(q.ndim() >= 2 && k.ndim() >= 2 && v.ndim() >= 2, name, ": query, key and value have at least 2 dimensions, their shapes are ", q.sizes(), ", ", k.sizes(), " and ", v.sizes());
+  FB_CHECK(!mask.defined() || mask.dtype() == DType::boolean || mask.dtype() == DType::f32 || mask.dtype() == q.dtype(), name, ": attn_mask must be bool, float32 or of the query's type ",
+           q.dtype(), ", it is ", mask.defined() ? mask.dtype() : q.dtype());
+  FB_CHECK(dropout_p >= 0 && dropout_p <= 1, name, ": dropout_p must be between 0 and 1, ", dropout_p, " was given");
+}
+
+// Whether the fused operator takes these.
+bool fits_fused(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double dropout_p, bool enable_gqa) {
+  if (!q.device().is_cpu() || dropout_p != 0 || !is_floating(q.dtype()) || q.dtype() != k.dtype() || q.dtype() != v.dtype()) return false;
+  const int64_t d = q.ndim();
+  if ((d != 3 && d != 4) || k.ndim() != d || v.ndim() != d) return false;
+  const Ints a = q.sizes(), b = k.sizes(), c = v.sizes();
+  if (a[d - 1] != b[d - 1] || a[d - 1] != c[d - 1] || b[d - 2] != c[d - 2] || b[d - 3] != c[d - 3]) return false;
+  const int64_t heads = a[d - 3], shared = b[d - 3];
+  if (!(shared == heads || shared == 1 || (enable_gqa && shared > 0 && heads % shared == 0))) return false;
+  if (d == 4 && (a[0] != b[0] || a[0] != c[0])) return false;
+  for (const Tensor* t : {&q, &k, &v})
+    if (t->numel() == 0 || t->stride(-1) != 1) return false;
+  if (!mask.defined()) return true;
+  if (mask->requires_grad && tls.grad_enabled) return false;
+  if (mask.ndim() != 2 && !(mask.ndim() == 4 && d == 4)) return false;
+  const Dims scores{d == 4 ? a[0] : 1, heads, a[d - 2], b[d - 2]};
+  for (int64_t i = 0; i < mask.ndim(); ++i) {
+    const int64_t want = scores[4 - mask.ndim() + i];
+    if (mask.sizes()[i] != want && mask.sizes()[i] != 1) return false;
+  }
+  return true;
+}
+
+// Zero where a boolean mask is True, -inf elsewhere.
+Tensor additive(const Tensor& mask, DType type) {
+  if (!mask.defined() || mask.dtype() != DType::boolean) return mask;
+  GradMode no(false);
+  const Tensor zero = op<"scalar_tensor">(0.0, type, std::nullopt, mask.device()),
+               never = op<"scalar_tensor">(-std::numeric_limits<double>::infinity(), type, std::nullopt, mask.device());
+  return op<"where">(mask, zero, never);
+}
+
+}  // namespace
+
+std::array<Tensor, 2> attention_math::body(const Tensor& q, const Tensor& k0, const Tensor& v0, const Tensor& mask0, double dropout_p, bool is_causal, const Tensor& dropout_mask,
+                                           std::optional<double> scale, bool enable_gqa) {
+  constexpr auto name = "scaled_dot_product_attention";
+  check_inputs(q, k0, v0, mask0, dropout_p);
+  FB_CHECK(!is_causal || !mask0.defined(), name, ": attn_mask and is_causal exclude each other");
+  Tensor k = k0, v = v0, mask = mask0;
+  if (enable_gqa) {
+    FB_CHECK(q.ndim() >= 3 && k.ndim() >= 3 && v.ndim() >= 3, name, ": enable_gqa needs a dimension of heads, the shapes are ", q.sizes(), ", ", k.sizes(), " and ", v.sizes());
+    const int64_t heads = q.size(-3), of_k = k.size(-3), of_v = v.size(-3);
+    FB_CHECK(of_k > 0 && of_v > 0 && heads % of_k == 0 && heads % of_v == 0, name, ": heads of key (", of_k, ") and value (", of_v, ") must divide those of the query (", heads, ")");
+    if (of_k != heads) k = op<"repeat_interleave">(k, heads / of_k, int64_t(-3));
+    if (of_v != heads) v = op<"repeat_interleave">(v, heads / of_v, int64_t(-3));
+  }
+  // The root of the scale on both sides, so that neither product grows large.
+  const double s = attention::scale_of(q, scale), root = std::sqrt(std::abs(s));
+  const Tensor left = op<"mul">(q, s < 0 ? -root : root), right = op<"mul">(op<"transpose">(k, int64_t(-2), int64_t(-1)), root);
+  Tensor scores = op<"matmul">(left, right);
+  if (is_causal) mask = op<"tril">(op<"ones">(Dims{q.size(-2), k.size(-2)}, DType::boolean, std::nullopt, q.device()));
+  mask = additive(mask, q.dtype());
+  if (mask.defined()) scores = op<"add">(scores, mask);
+  Tensor weights = op<"_safe_softmax">(scores, int64_t(-1));
+  if (weights.dtype() != v.dtype()) weights = op<"to">(weights, v.dtype());
+  if (dropout_p > 0) {
+    if (dropout_mask.defined()) {
+      weights = op<"masked_fill">(weights, op<"logical_not">(dropout_mask), 0.0);
+      return {op<"matmul">(weights, op<"mul">(v, 1 / (1 - dropout_p))), weights};
+    }
+    weights = op<"dropout">(weights, dropout_p, true);
+  }
+  return {op<"matmul">(weights, v), weights};
+}
+
+int64_t fused_sdp_choice::body(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double dropout_p, bool, std::optional<double>, bool enable_gqa) {
+  check_inputs(q, k, v, mask, dropout_p);
+  return fits_fused(q, k, v, mask, dropout_p, enable_gqa);
+}
+
+Tensor scaled_dot_product_attention::body(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double dropout_p, bool is_causal, std::optional<double> scale,
+                                          bool enable_gqa) {
+  check_inputs(q, k, v, mask, dropout_p);
+  FB_CHECK(!is_causal || !mask.defined(), "scaled_dot_product_attention: attn_mask and is_causal exclude each other");
+  if (q.numel() == 0 || k.numel() == 0 || v.numel() == 0) {  // zeros, with a history
+    Dims shape(q.sizes());
+    shape[q.ndim() - 1] = v.size(-1);
+    const Tensor all = op<"add">(op<"add">(op<"sum">(q), op<"sum">(k)), op<"sum">(v));
+    return op<"add">(op<"zeros">(shape, q.dtype(), std::nullopt, q.device()), op<"mul">(all, 0.0));
+  }
+  if (fits_fused(q, k, v, mask, dropout_p, enable_gqa)) {
+    const Tensor add = additive(mask, q.dtype());
+    if (q.ndim() == 4) return ops<"_scaled_dot_product_flash_attention_for_cpu", 2>(q, k, v, dropout_p, is_causal, add, scale)[0];
+    auto batch_of_one = [](const Tensor& t) { return op<"unsqueeze">(t, int64_t(0)); };
+    return op<"squeeze">(ops<"_scaled_dot_product_flash_attention_for_cpu", 2>(batch_of_one(q), batch_of_one(k), batch_of_one(v), dropout_p, is_causal, add, scale)[0], int64_t(0));
+  }
+  return ops<"_scaled_dot_product_attention_math", 2>(q, k, v, mask, dropout_p, is_causal, Tensor(), scale, enable_gqa)[0];
+}
+
+}  // namespace fb::cards
