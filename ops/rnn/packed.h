@@ -74,4 +74,31 @@ Undoes _pack_padded_sequence: sequences of equal length, filled up with padding_
 };
 FB_CARD(pad_packed_sequence)
 
+struct pad_sequence : composite<pad_sequence> {
+  static constexpr auto schema = "pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") -> Tensor";
+  static constexpr uint32_t forms = form::nn;
+  static Tensor body(TensorSpan sequences, bool batch_first, double padding, std::string_view side) {
+    FB_CHECK(sequences.size() > 0, "pad_sequence: no sequences were given");
+    FB_CHECK(side == "left" || side == "right", "pad_sequence: padding_side must be 'left' or 'right', '", side, "' was given");
+    int64_t longest = 0;
+    for (const Tensor& s : sequences) {
+      FB_CHECK(s.ndim() > 0 && s.ndim() == sequences[0].ndim() && s.sizes().slice(1, s.ndim() - 1) == sequences[0].sizes().slice(1, s.ndim() - 1),
+               "pad_sequence: sequences must agree in all dimensions but the first, their shapes are ", sequences[0].sizes(), " and ", s.sizes());
+      longest = std::max(longest, s.sizes()[0]);
+    }
+    std::vector<Tensor> padded;
+    for (const Tensor& s : sequences) {
+      Dims pads(2 * s.ndim(), 0);
+      pads[2 * s.ndim() - (side == "left" ? 2 : 1)] = longest - s.sizes()[0];
+      padded.push_back(op<"constant_pad_nd">(s, pads, Scalar(padding)));
+    }
+    return op<"stack">(padded, batch_first ? int64_t(0) : int64_t(1));
+  }
+  static constexpr auto doc = R"(pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right") -> Tensor
+
+Sequences (L, *) of different lengths, filled up to the longest, side by side: (longest, N, *), or with batch_first
+(N, longest, *).)";
+};
+FB_CARD(pad_sequence)
+
 }  // namespace fb::cards

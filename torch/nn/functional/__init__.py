@@ -19,7 +19,6 @@ from torch.nn.functional._attention import (  # noqa: F401
     multi_head_attention_forward,
     scaled_dot_product_attention,
 )
-from torch.nn.functional._builtins import builtin
 from torch.nn.functional._dropout import *  # noqa: F403
 from torch.nn.functional._loss import *  # noqa: F403
 from torch.nn.functional._normalization import *  # noqa: F403
@@ -36,18 +35,18 @@ from torch.nn.modules.utils import _list_with_default, _pair, _single, _triple  
 
 from torch.overrides import has_torch_function  # noqa: F401, E402
 
-linear = builtin("linear", None)
-bilinear = builtin("bilinear")
-conv1d = builtin("conv1d")
-conv2d = builtin("conv2d")
-conv3d = builtin("conv3d")
-conv_tbc = builtin("conv_tbc")
-conv_transpose1d = builtin("conv_transpose1d")
-conv_transpose2d = builtin("conv_transpose2d")
-conv_transpose3d = builtin("conv_transpose3d")
-cosine_similarity = builtin("cosine_similarity")
-pairwise_distance = builtin("pairwise_distance")
-pdist = builtin("pdist")
+linear = torch._C._nn.linear
+bilinear = torch.bilinear
+conv1d = torch.conv1d
+conv2d = torch.conv2d
+conv3d = torch.conv3d
+conv_tbc = torch.conv_tbc
+conv_transpose1d = torch.conv_transpose1d
+conv_transpose2d = torch.conv_transpose2d
+conv_transpose3d = torch.conv_transpose3d
+cosine_similarity = torch.cosine_similarity
+pairwise_distance = torch.pairwise_distance
+pdist = torch.pdist
 
 _SCALED = ("ScalingType", "SwizzleType", "grouped_mm", "scaled_mm", "scaled_grouped_mm")
 

@@ -5,25 +5,24 @@ from __future__ import annotations
 import warnings
 
 import torch
-from torch.nn.functional._builtins import builtin
 from torch.overrides import handle_torch_function, has_torch_function_unary
 
 _nn = torch._C._nn
 
-prelu = builtin("prelu")
-gelu = builtin("gelu", None)
-logsigmoid = builtin("log_sigmoid", None)
-hardshrink = builtin("hardshrink")
-softplus = builtin("softplus", None)
-softshrink = builtin("softshrink", None)
-relu_ = builtin("relu_")
-threshold_ = builtin("threshold_")
-hardtanh_ = builtin("hardtanh_", None)
-elu_ = builtin("elu_", None)
-selu_ = builtin("selu_")
-celu_ = builtin("celu_")
-leaky_relu_ = builtin("leaky_relu_", None)
-rrelu_ = builtin("rrelu_")
+prelu = torch.prelu
+gelu = torch._C._nn.gelu
+logsigmoid = torch._C._nn.log_sigmoid
+hardshrink = torch.hardshrink
+softplus = torch._C._nn.softplus
+softshrink = torch._C._nn.softshrink
+relu_ = torch.relu_
+threshold_ = torch.threshold_
+hardtanh_ = torch._C._nn.hardtanh_
+elu_ = torch._C._nn.elu_
+selu_ = torch.selu_
+celu_ = torch.celu_
+leaky_relu_ = torch._C._nn.leaky_relu_
+rrelu_ = torch.rrelu_
 
 
 def threshold(input, threshold, value, inplace=False):

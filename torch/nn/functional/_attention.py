@@ -6,13 +6,12 @@ import math
 import warnings
 
 import torch
-from torch.nn.functional._builtins import builtin
 from torch.overrides import handle_torch_function, has_torch_function
 
 _nn = torch._C._nn
-linear = builtin("linear", None)
+linear = torch._C._nn.linear
 
-scaled_dot_product_attention = builtin("scaled_dot_product_attention", None)
+scaled_dot_product_attention = torch._C._nn.scaled_dot_product_attention
 
 
 def _in_projection_packed(q, k, v, w, b=None):

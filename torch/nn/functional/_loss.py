@@ -9,28 +9,27 @@ import warnings
 import torch
 from torch.nn import _reduction as _Reduction
 from torch.nn._reduction import legacy_get_enum, legacy_get_string
-from torch.nn.functional._builtins import builtin
 from torch.overrides import has_torch_function_variadic, handle_torch_function
 
 _nn = torch._C._nn
-_op_l1_loss = builtin("l1_loss", None)
-_op_mse_loss = builtin("mse_loss", None)
-_op_smooth_l1_loss = builtin("smooth_l1_loss", None)
-_op_huber_loss = builtin("huber_loss", None)
-_op_binary_cross_entropy = builtin("binary_cross_entropy", None)
-_op_soft_margin_loss = builtin("soft_margin_loss", None)
-_op_multilabel_margin_loss = builtin("multilabel_margin_loss", None)
-_op_multi_margin_loss = builtin("multi_margin_loss", None)
-_op_nll_loss_nd = builtin("nll_loss_nd", None)
-_op_cross_entropy_loss = builtin("cross_entropy_loss", None)
-_op_binary_cross_entropy_with_logits = builtin("binary_cross_entropy_with_logits")
-_op_kl_div = builtin("kl_div")
-_op_poisson_nll_loss = builtin("poisson_nll_loss")
-_op_margin_ranking_loss = builtin("margin_ranking_loss")
-_op_hinge_embedding_loss = builtin("hinge_embedding_loss")
-_op_cosine_embedding_loss = builtin("cosine_embedding_loss")
-_op_triplet_margin_loss = builtin("triplet_margin_loss")
-_op_ctc_loss = builtin("ctc_loss")
+_op_l1_loss = torch._C._nn.l1_loss
+_op_mse_loss = torch._C._nn.mse_loss
+_op_smooth_l1_loss = torch._C._nn.smooth_l1_loss
+_op_huber_loss = torch._C._nn.huber_loss
+_op_binary_cross_entropy = torch._C._nn.binary_cross_entropy
+_op_soft_margin_loss = torch._C._nn.soft_margin_loss
+_op_multilabel_margin_loss = torch._C._nn.multilabel_margin_loss
+_op_multi_margin_loss = torch._C._nn.multi_margin_loss
+_op_nll_loss_nd = torch._C._nn.nll_loss_nd
+_op_cross_entropy_loss = torch._C._nn.cross_entropy_loss
+_op_binary_cross_entropy_with_logits = torch.binary_cross_entropy_with_logits
+_op_kl_div = torch.kl_div
+_op_poisson_nll_loss = torch.poisson_nll_loss
+_op_margin_ranking_loss = torch.margin_ranking_loss
+_op_hinge_embedding_loss = torch.hinge_embedding_loss
+_op_cosine_embedding_loss = torch.cosine_embedding_loss
+_op_triplet_margin_loss = torch.triplet_margin_loss
+_op_ctc_loss = torch.ctc_loss
 
 
 class _Numbers(dict):

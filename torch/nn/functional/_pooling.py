@@ -7,7 +7,6 @@ dimensions or a sequence with one for each; ``stride=None`` means the kernel's s
 from __future__ import annotations
 
 import torch
-from torch.nn.functional._builtins import builtin
 from torch.nn.modules.utils import _list_with_default, _pair, _single, _triple
 from torch.overrides import (
     handle_torch_function,
@@ -17,10 +16,10 @@ from torch.overrides import (
 
 _nn = torch._C._nn
 
-avg_pool1d = builtin("avg_pool1d")
-avg_pool2d = builtin("avg_pool2d", None)
-avg_pool3d = builtin("avg_pool3d", None)
-adaptive_avg_pool1d = builtin("adaptive_avg_pool1d")
+avg_pool1d = torch.avg_pool1d
+avg_pool2d = torch._C._nn.avg_pool2d
+avg_pool3d = torch._C._nn.avg_pool3d
+adaptive_avg_pool1d = torch.adaptive_avg_pool1d
 
 
 def max_pool1d_with_indices(

@@ -6,7 +6,6 @@ import math
 import warnings
 
 import torch
-from torch.nn.functional._builtins import builtin
 from torch.nn.modules.utils import _pair
 from torch.overrides import (
     handle_torch_function,
@@ -16,10 +15,10 @@ from torch.overrides import (
 
 _nn = torch._C._nn
 
-pixel_shuffle = builtin("pixel_shuffle")
-pixel_unshuffle = builtin("pixel_unshuffle")
-channel_shuffle = builtin("channel_shuffle")
-native_channel_shuffle = builtin("native_channel_shuffle")
+pixel_shuffle = torch.pixel_shuffle
+pixel_unshuffle = torch.pixel_unshuffle
+channel_shuffle = torch.channel_shuffle
+native_channel_shuffle = torch.native_channel_shuffle
 
 _WITH_CORNERS = ("linear", "bilinear", "bicubic", "trilinear", "lanczos")
 _DIMS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5, "lanczos": 4}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import warnings
 
 import torch
-from torch.nn.functional._builtins import builtin
 from torch.overrides import handle_torch_function, has_torch_function_variadic
 
-one_hot = builtin("one_hot", None)
-_lookup = builtin("embedding")
+one_hot = torch._C._nn.one_hot
+_lookup = torch.embedding
 
 
 def _no_grad_embedding_renorm_(weight, input, max_norm, norm_type):

@@ -7,7 +7,6 @@ import warnings
 
 import torch
 from torch.nn import init
-from torch.nn.functional._builtins import builtin
 from torch.nn.modules.module import Module
 from torch.nn.parameter import Parameter
 from torch.nn.utils.rnn import PackedSequence
@@ -15,14 +14,14 @@ from torch.nn.utils.rnn import PackedSequence
 __all__ = ["RNNBase", "RNN", "LSTM", "GRU", "RNNCellBase", "RNNCell", "LSTMCell", "GRUCell"]
 
 
-_rnn_tanh = builtin("rnn_tanh")
-_rnn_relu = builtin("rnn_relu")
-_gru = builtin("gru")
-_lstm = builtin("lstm")
-_rnn_tanh_cell = builtin("rnn_tanh_cell")
-_rnn_relu_cell = builtin("rnn_relu_cell")
-_lstm_cell = builtin("lstm_cell")
-_gru_cell = builtin("gru_cell")
+_rnn_tanh = torch.rnn_tanh
+_rnn_relu = torch.rnn_relu
+_gru = torch.gru
+_lstm = torch.lstm
+_rnn_tanh_cell = torch.rnn_tanh_cell
+_rnn_relu_cell = torch.rnn_relu_cell
+_lstm_cell = torch.lstm_cell
+_gru_cell = torch.gru_cell
 
 
 def _apply_permutation(tensor, permutation, dim=1):
