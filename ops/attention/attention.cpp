@@ -59,12 +59,16 @@ Tensor additive(const Tensor& mask, DType type) {
 
 }  // namespace
 
-std::array<Tensor, 2> attention_math::body(const Tensor& q, const Tensor& k0, const Tensor& v0, const Tensor& mask0, double dropout_p, bool is_causal, const Tensor& dropout_mask,
+std::array<Tensor, 2> attention_math::body(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask0, double dropout_p, bool is_causal, const Tensor& dropout_mask,
                                            std::optional<double> scale, bool enable_gqa) {
   constexpr auto name = "scaled_dot_product_attention";
-  check_inputs(q, k0, v0, mask0, dropout_p);
+  check_inputs(q0, k0, v0, mask0, dropout_p);
   FB_CHECK(!is_causal || !mask0.defined(), name, ": attn_mask and is_causal exclude each other");
-  Tensor k = k0, v = v0, mask = mask0;
+  Tensor q = q0, k = k0, v = v0, mask = mask0;
+  const DType type = q0.dtype();
+  const bool half_type = type == DType::f16 || type == DType::bf16;  // computed in float, rounded at the end
+  if (half_type)
+    for (Tensor* t : {&q, &k, &v}) *t = op<"to">(*t, DType::f32);
   if (enable_gqa) {
     FB_CHECK(q.ndim() >= 3 && k.ndim() >= 3 && v.ndim() >= 3, name, ": enable_gqa needs a dimension of heads, the shapes are ", q.sizes(), ", ", k.sizes(), " and ", v.sizes());
     const int64_t heads = q.size(-3), of_k = k.size(-3), of_v = v.size(-3);
@@ -80,15 +84,15 @@ std::array<Tensor, 2> attention_math::body(const Tensor& q, const Tensor& k0, co
   mask = additive(mask, q.dtype());
   if (mask.defined()) scores = op<"add">(scores, mask);
   Tensor weights = op<"_safe_softmax">(scores, int64_t(-1));
-  if (weights.dtype() != v.dtype()) weights = op<"to">(weights, v.dtype());
+  auto rounded = [&](const Tensor& t) { return half_type ? op<"to">(t, type) : t; };
   if (dropout_p > 0) {
     if (dropout_mask.defined()) {
       weights = op<"masked_fill">(weights, op<"logical_not">(dropout_mask), 0.0);
-      return {op<"matmul">(weights, op<"mul">(v, 1 / (1 - dropout_p))), weights};
+      return {rounded(op<"matmul">(weights, op<"mul">(v, 1 / (1 - dropout_p)))), rounded(weights)};
     }
     weights = op<"dropout">(weights, dropout_p, true);
   }
-  return {op<"matmul">(weights, v), weights};
+  return {rounded(op<"matmul">(weights, v)), rounded(weights)};
 }
 
 int64_t fused_sdp_choice::body(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double dropout_p, bool, std::optional<double>, bool enable_gqa) {

@@ -136,6 +136,13 @@ def test_composition():
     assert ((dropped == 0) | torch.isclose(dropped, 2 * weights)).all() and (dropped == 0).any()
 
 
+def test_composition_of_half_types_computes_in_float():
+    q, k, v = (draw(4, n, 8, seed=n).bfloat16() for n in (3, 6, 6))
+    y, weights = torch._scaled_dot_product_attention_math(q, k, v)
+    exact, exact_weights = torch._scaled_dot_product_attention_math(q.float(), k.float(), v.float())
+    assert torch.equal(y, exact.bfloat16()) and torch.equal(weights, exact_weights.bfloat16())
+
+
 def test_second_derivative_of_the_fused_operator_raises():
     q, k, v = (draw(1, 1, 4, 8, seed=i).requires_grad_() for i in range(3))
     (g,) = torch.autograd.grad(sdpa(q, k, v).sum(), q, create_graph=True)
