@@ -40,7 +40,7 @@ void forward_as(Tensor& out, Tensor& lse, const Tensor& q0, const Tensor& k0, co
   Attention<Real>::forward(s, Heads<Real>(q), Heads<Real>(k), Heads<Real>(v), mask_rows<Real>(mask, s, keep), result, lse.ptr<Real>());
   if (!result.is(out)) op_list<"copy_">(out, result);
 }
-void forward(Tensor& out, Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v, double, bool causal, const Tensor& mask, std::optional<double> scale) {
+void attention_forward(Tensor& out, Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v, double, bool causal, const Tensor& mask, std::optional<double> scale) {
   if (out.numel() == 0) return;
   if (q.dtype() == DType::f64) forward_as<double>(out, lse, q, k, v, causal, mask, scale);
   else forward_as<float>(out, lse, q, k, v, causal, mask, scale);
@@ -63,7 +63,7 @@ void backward_as(Tensor& gq, Tensor& gk, Tensor& gv, const Tensor& g0, const Ten
     op_list<"copy_">(gv, dv);
   }
 }
-void backward(Tensor& gq, Tensor& gk, Tensor& gv, const Tensor& g, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out, const Tensor& lse, double, bool causal,
+void attention_backward(Tensor& gq, Tensor& gk, Tensor& gv, const Tensor& g, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out, const Tensor& lse, double, bool causal,
               const Tensor& mask, std::optional<double> scale) {
   if (q.dtype() == DType::f64) backward_as<double>(gq, gk, gv, g, q, k, v, out, lse, causal, mask, scale);
   else backward_as<float>(gq, gk, gv, g, q, k, v, out, lse, causal, mask, scale);
@@ -71,7 +71,7 @@ void backward(Tensor& gq, Tensor& gk, Tensor& gv, const Tensor& g, const Tensor&
 
 }  // namespace
 
-FB_KERNEL("_scaled_dot_product_flash_attention_for_cpu", forward)
-FB_KERNEL("_scaled_dot_product_flash_attention_for_cpu_backward", backward)
+FB_KERNEL("_scaled_dot_product_flash_attention_for_cpu", attention_forward)
+FB_KERNEL("_scaled_dot_product_flash_attention_for_cpu_backward", attention_backward)
 
 }  // namespace fb

@@ -42,7 +42,7 @@ struct Kept {
   }
 };
 
-void forward(Tensor& out, Tensor& hy, Tensor& cy, Tensor& workspace, const Tensor& x0, const Tensor& w_ih0, const Tensor& w_hh0, const Tensor& b_ih, const Tensor& b_hh,
+void layer_forward(Tensor& out, Tensor& hy, Tensor& cy, Tensor& workspace, const Tensor& x0, const Tensor& w_ih0, const Tensor& w_hh0, const Tensor& b_ih, const Tensor& b_hh,
              const Tensor& hx0, const Tensor& cx0, bool reverse, Ints, int64_t, int64_t, int64_t, bool has_biases, bool, bool, bool) {
   const Tensor x = op<"contiguous">(x0), w_ih = op<"contiguous">(w_ih0), w_hh = op<"contiguous">(w_hh0), hx = op<"contiguous">(hx0), cx = op<"contiguous">(cx0);
   const Layer l{x.sizes()[0], x.sizes()[1], w_hh.sizes()[1], reverse};
@@ -115,7 +115,7 @@ void forward(Tensor& out, Tensor& hy, Tensor& cy, Tensor& workspace, const Tenso
   }
 }
 
-void backward(Tensor& d_gates, Tensor& d_hx, Tensor& d_cx, const Tensor& gy0, const Tensor& gh0, const Tensor& gc0, const Tensor& w_hh0, const Tensor& cx0, const Tensor& workspace,
+void layer_backward(Tensor& d_gates, Tensor& d_hx, Tensor& d_cx, const Tensor& gy0, const Tensor& gh0, const Tensor& gc0, const Tensor& w_hh0, const Tensor& cx0, const Tensor& workspace,
               int64_t steps, bool reverse) {
   auto ready = [](const Tensor& t) { return t.defined() ? op<"contiguous">(t) : t; };
   const Tensor gy = ready(gy0), gh = ready(gh0), w_hh = ready(w_hh0), cx = ready(cx0);
@@ -184,7 +184,7 @@ void backward(Tensor& d_gates, Tensor& d_hx, Tensor& d_cx, const Tensor& gy0, co
 
 }  // namespace
 
-FB_KERNEL("mkldnn_rnn_layer", forward)
-FB_KERNEL("_lstm_steps_backward", backward)
+FB_KERNEL("mkldnn_rnn_layer", layer_forward)
+FB_KERNEL("_lstm_steps_backward", layer_backward)
 
 }  // namespace fb
