@@ -1,6 +1,7 @@
 #include "core/dims.h"
 
 #include "core/error.h"
+#include "core/shape_rules.h"
 
 namespace fb {
 namespace detail {
@@ -25,14 +26,7 @@ int64_t numel_of(Ints sizes) {
   return n;
 }
 
-Dims contiguous_strides(Ints sizes) {
-  Dims st(sizes.n, 1);
-  for (int64_t i = sizes.n - 2; i >= 0; --i) {
-    // Overflow can only happen beside a size of 0; the strides then never address anything.
-    st[i] = int64_t(uint64_t(st[i + 1]) * uint64_t(sizes[i + 1] > 1 ? sizes[i + 1] : 1));
-  }
-  return st;
-}
+Dims contiguous_strides(Ints sizes) { return rules_of_shape::contiguous_strides(sizes); }
 
 int64_t wrap_dim(int64_t dim, int64_t ndim, bool wrap_scalar) {
   if (ndim == 0) {
@@ -44,25 +38,7 @@ int64_t wrap_dim(int64_t dim, int64_t ndim, bool wrap_scalar) {
   return dim < 0 ? dim + ndim : dim;
 }
 
-Dims broadcast_sizes(Ints a, Ints b) {
-  const int64_t n = a.n > b.n ? a.n : b.n;
-  Dims out(n, 1);
-  for (int64_t i = 0; i < n; ++i) {
-    const int64_t x = i < n - a.n ? 1 : a[i - (n - a.n)], y = i < n - b.n ? 1 : b[i - (n - b.n)];
-    FB_CHECK(x == y || x == 1 || y == 1, "shapes ", a, " and ", b, " do not broadcast: sizes ", x, " and ", y,
-             " meet at dimension ", i);
-    out[i] = x == 1 ? y : x;
-  }
-  return out;
-}
-
-bool is_expandable_to(Ints from, Ints to) {
-  if (from.n > to.n) return false;
-  for (int64_t i = 0; i < from.n; ++i) {
-    const int64_t f = from[from.n - 1 - i], t = to[to.n - 1 - i];
-    if (f != t && f != 1) return false;
-  }
-  return true;
-}
+Dims broadcast_sizes(Ints a, Ints b) { return rules_of_shape::broadcast_sizes(a, b); }
+bool is_expandable_to(Ints from, Ints to) { return rules_of_shape::is_expandable_to(from, to); }
 
 }  // namespace fb

@@ -6,24 +6,11 @@
 
 #include "core/allocator.h"
 #include "core/fresh_tensors.h"
+#include "core/shape_rules.h"
 
 namespace fb {
 
 void (*tensor_python_release)(void* py) = nullptr;
-
-namespace {
-
-bool strides_contiguous(Ints sizes, Ints strides) {
-  int64_t expect = 1;
-  for (int64_t i = sizes.n - 1; i >= 0; --i) {
-    if (sizes[i] == 1) continue;
-    if (strides[i] != expect) return false;
-    expect *= sizes[i];
-  }
-  return true;
-}
-
-}  // namespace
 
 __attribute__((tls_model("initial-exec"))) constinit thread_local uint8_t fresh_tensor_flags = 0;
 
@@ -47,7 +34,7 @@ void TensorImpl::destroy(TensorImpl* t) {
 
 void TensorImpl::refresh() {
   numel = numel_of(sizes);
-  contiguous = numel == 0 || strides_contiguous(sizes, strides);
+  contiguous = numel == 0 || rules_of_shape::is_contiguous(sizes.span(), strides.span());
 }
 
 size_t storage_bytes(Ints sizes, Ints strides, int64_t offset, int64_t item) {
@@ -146,86 +133,18 @@ Tensor Tensor::alias(Ints sizes, Ints strides, int64_t offset) const {
   return Tensor(Ref<TensorImpl>(t));
 }
 
-Dims channels_last_strides(Ints sizes) {
-  Dims st(sizes.n, 1);
-  const int64_t n = sizes.n, c = sizes[1];
-  auto up = [](int64_t s) { return s > 1 ? s : 1; };
-  st[1] = 1;
-  st[n - 1] = up(c);
-  for (int64_t i = n - 2; i >= 2; --i) st[i] = st[i + 1] * up(sizes[i + 1]);
-  st[0] = st[2] * up(sizes[2]);
-  return st;
-}
+Dims channels_last_strides(Ints sizes) { return rules_of_shape::channels_last_strides(sizes); }
 
 bool Tensor::is_contiguous(MemoryFormat f) const {
   if (f != MemoryFormat::channels_last && f != MemoryFormat::channels_last_3d) return is_contiguous();
   if (ndim() != (f == MemoryFormat::channels_last ? 4 : 5)) return false;
-  if (numel() == 0) return is_contiguous();
-  int64_t expect = 1;
-  const int64_t n = ndim();
-  auto ok = [&](int64_t d) {
-    if (sizes()[d] != 1) {
-      if (strides()[d] != expect) return false;
-      expect *= sizes()[d];
-    }
-    return true;
-  };
-  if (!ok(1)) return false;
-  for (int64_t d = n - 1; d >= 2; --d)
-    if (!ok(d)) return false;
-  return ok(0);
+  return numel() == 0 ? is_contiguous() : rules_of_shape::is_channels_last(sizes(), strides());
 }
-
-MemoryFormat Tensor::suggested_format() const {
-  const int64_t n = ndim();
-  if (n != 4 && n != 5) return MemoryFormat::contiguous;
-  // C fastest, then the spatial dimensions from the last, then N; a tie of ambiguous sizes counts as row-major.
-  int64_t least = 0;
-  auto st = strides();
-  auto sz = sizes();
-  if (st[1] == 0) return MemoryFormat::contiguous;
-  const int64_t order4[] = {1, 3, 2, 0}, order5[] = {1, 4, 3, 2, 0};
-  const int64_t* order = n == 4 ? order4 : order5;
-  for (int64_t i = 0; i < n; ++i) {
-    const int64_t d = order[i];
-    if (sz[d] == 0 || st[d] < least) return MemoryFormat::contiguous;
-    if (d == 0 && least == st[1]) return MemoryFormat::contiguous;
-    least = st[d];
-    if (sz[d] > 1) least *= sz[d];
-  }
-  return n == 4 ? MemoryFormat::channels_last : MemoryFormat::channels_last_3d;
+MemoryFormat Tensor::suggested_format() const { return rules_of_shape::suggested_format(sizes(), strides()); }
+bool Tensor::is_non_overlapping_and_dense() const {
+  return is_contiguous() || numel() < 2 || rules_of_shape::is_dense(sizes(), strides());
 }
-
-static bool dense(Ints sizes, Ints strides) {
-  const int64_t n = sizes.n;
-  SmallVec<int64_t, 8> perm(n);
-  for (int64_t i = 0; i < n; ++i) perm[i] = i;
-  std::sort(perm.begin(), perm.end(), [&](int64_t a, int64_t b) {
-    if (sizes[a] < 2) return false;
-    if (sizes[b] < 2) return true;
-    return strides[a] < strides[b];
-  });
-  int64_t expect = 1;
-  for (int64_t i = 0; i < n; ++i) {
-    const int64_t d = perm[i];
-    if (sizes[d] < 2) return true;
-    if (strides[d] != expect) return false;
-    expect *= sizes[d];
-  }
-  return true;
-}
-
-bool Tensor::is_non_overlapping_and_dense() const { return is_contiguous() || numel() < 2 || dense(sizes(), strides()); }
-
-Dims preserved_strides(Ints sizes, Ints strides) {
-  if (dense(sizes, strides)) return Dims(strides);
-  // Broadcast dimensions stay where they are; of equal strides the larger size is outside.
-  return ordered_strides(sizes, [&](int64_t a, int64_t b) {
-    if (strides[a] == 0 || strides[b] == 0) return 0;
-    if (strides[a] != strides[b]) return strides[a] < strides[b] ? -1 : 1;
-    return sizes[a] > sizes[b] ? 1 : 0;
-  });
-}
+Dims preserved_strides(Ints sizes, Ints strides) { return rules_of_shape::preserved_strides(sizes, strides); }
 
 bool has_internal_overlap(const Tensor& t) {
   if (t.is_non_overlapping_and_dense()) return false;

@@ -200,7 +200,8 @@ template <class C> struct pointwise : card_base<C> {
   static constexpr uint64_t scalar_operands = 0;  // `Scalar` arguments (by position) that take part as operands do
   static constexpr Promotion promotion{};
 };
-// A program over other cards, expanded above autograd: `static Tensor body(args...)`.
+// A program over other cards, expanded above autograd: `static Tensor body(args...)`; as a template, `template <class T>
+// static T body(const T& x, ...)`, it is followed with symbolic sizes too. So are a check and a lowering.
 template <class C> struct composite : card_base<C> {
   static constexpr CardKind kind = CardKind::composite;
   static constexpr uint32_t forms = form::fn | form::method;
@@ -214,8 +215,12 @@ template <class C> struct view : card_base<C> {
   static constexpr bool lazy_bits = true;
 };
 // `template <class T> static T meta(const T& self, args...)` makes the outputs; kernels (FB_KERNEL) fill them.
-template <class C> struct structured : card_base<C> {
+// Written `structured<mm, symbolic>`, meta is instantiated for symbolic sizes as well: it must be a template down to its
+// integers (T::Int, T::Sizes).
+constexpr bool symbolic = true;
+template <class C, bool Symbolic = false> struct structured : card_base<C> {
   static constexpr CardKind kind = CardKind::structured;
+  static constexpr bool symbolic_meta = Symbolic;
   static constexpr uint32_t forms = form::fn | form::method | form::out;
 };
 // Kernels make their own outputs (FB_KERNEL_DIRECT), or write the first argument. One that writes may give
@@ -262,6 +267,20 @@ template <class C, class T> constexpr auto geometry_of() {
   if constexpr (requires { &C::template geometry<T>; }) return &C::template geometry<T>;
   else return &C::geometry;
 }
+// The same of other functions that may be templates.
+template <class C, class T> constexpr auto body_of() {
+  if constexpr (requires { &C::template body<T>; }) return &C::template body<T>;
+  else return &C::body;
+}
+template <class C, class T> constexpr auto lowering_of() {
+  if constexpr (requires { &C::template lowering<T>; }) return &C::template lowering<T>;
+  else return &C::lowering;
+}
+template <class C, class T> constexpr auto check_of() {
+  if constexpr (requires { &C::template check<T>; }) return &C::template check<T>;
+  else if constexpr (requires { &C::check; }) return &C::check;
+  else return nullptr;
+}
 void put_views(Results& out, const Tensor& base, const Geometry& g);
 void put_views(Results& out, const Tensor& base, const std::vector<Geometry>& g);
 
@@ -282,10 +301,11 @@ template <class C> constexpr CardRecord make_record() {
   r.grad_name = C::grad_name;
   r.doc = C::doc;
   r.lazy_bits = C::lazy_bits;
-  if constexpr (C::kind == CardKind::composite) r.body = &box<&C::body>;
-  if constexpr (C::kind == CardKind::lowered) r.body = &box<&C::lowering>;
+  if constexpr (C::kind == CardKind::composite) r.body = &box<body_of<C, Tensor>()>;
+  if constexpr (C::kind == CardKind::lowered) r.body = &box<lowering_of<C, Tensor>()>;
   if constexpr (C::kind == CardKind::structured) r.meta = &box<&C::template meta<Tensor>>;
-  if constexpr (C::kind == CardKind::direct && requires { &C::check; }) r.meta = &box<&C::check>;
+  if constexpr (C::kind == CardKind::direct)
+    if constexpr (present<decltype(check_of<C, Tensor>())>) r.meta = &box<check_of<C, Tensor>()>;
   if constexpr (C::kind == CardKind::view) r.view = &box_view<geometry_of<C, Tensor>()>;
   if constexpr (C::kind == CardKind::pointwise) r.pointwise = &pointwise_card<C>;
   if constexpr (requires { typename C::vjp; }) r.vjp = &C::vjp::rule;

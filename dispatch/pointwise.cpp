@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "dispatch/call.h"
+#include "dispatch/pointwise_shape.h"
 #include "dispatch/thread_state.h"
 
 namespace fb {
@@ -87,44 +88,9 @@ void put_number(char (&to)[16], const Value& v, DType d) {
 
 // Strides of a fresh output: those of the inputs where all agree, else dimensions ordered by the inputs' strides.
 Dims output_strides(const Value* v, int n, const Dims& shape) {
-  const int nd = int(shape.size());
-  bool same_shape = true, all_contiguous = true, all_channels_last = nd == 4 || nd == 5, same_strides = true;
-  const TensorImpl* first = nullptr;
-  for (int i = 0; i < n; ++i) {
-    if (v[i].tag != Tag::tensor || (v[i].t->wrapped_number && v[i].t->sizes.empty() && nd > 0)) {
-      if (v[i].tag == Tag::tensor && nd > 0) same_shape = false;
-      if (v[i].is_number() && nd > 0) same_shape = false;
-      continue;
-    }
-    const TensorImpl* t = v[i].t;
-    if (!(t->sizes == shape)) same_shape = false;
-    all_contiguous = all_contiguous && t->contiguous;
-    all_channels_last = all_channels_last && t->sizes.size() == nd &&
-        v[i].tensor().is_contiguous(nd == 4 ? MemoryFormat::channels_last : MemoryFormat::channels_last_3d);
-    if (!first) first = t;
-    else same_strides = same_strides && t->strides == first->strides;
-  }
-  if (same_shape && first) {
-    if (all_contiguous) return contiguous_strides(shape);
-    if (all_channels_last) return channels_last_strides(shape);
-    if (same_strides && Tensor(Ref<TensorImpl>::share(const_cast<TensorImpl*>(first))).is_non_overlapping_and_dense())
-      return first->strides;
-  }
-  auto stride_of = [&](const TensorImpl* t, int64_t d) -> int64_t {
-    const int64_t at = d - (nd - t->sizes.size());
-    return at < 0 || (t->sizes[at] == 1 && shape[d] != 1) ? 0 : t->strides[at] * item_size(t->dtype);
-  };
-  return ordered_strides(shape, [&](int64_t a, int64_t b) {
-    for (int i = 0; i < n; ++i) {
-      if (v[i].tag != Tag::tensor) continue;
-      const int64_t sa = stride_of(v[i].t, a), sb = stride_of(v[i].t, b);
-      if (sa == 0 || sb == 0) continue;
-      if (sa < sb) return -1;
-      if (sa > sb) return 1;
-      if (shape[a] > shape[b]) return 1;
-    }
-    return 0;
-  });
+  const Tensor* t[PointwiseLoop::kMax];
+  for (int i = 0; i < n; ++i) t[i] = v[i].tag == Tag::tensor ? &v[i].tensor() : nullptr;
+  return pointwise_strides<Tensor>(t, n, shape);
 }
 
 // Orders the dimensions of a loop fastest first by the output's strides, and joins those that are one run in every operand.

@@ -51,6 +51,7 @@ PyMODINIT_FUNC PyInit__C() {
   init_optim(m);
   init_dlpack(m);
   init_forward_ad(m);
+  init_symbolic(m);
   return m;
   FB_PY_END(nullptr)
 }

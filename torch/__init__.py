@@ -21,8 +21,9 @@ del _name, _value
 inf, nan, e, pi = _math.inf, _math.nan, _math.e, _math.pi
 newaxis = None
 
-SymInt, SymFloat, SymBool = (type(n, (), {"__doc__": f"A symbolic {k}; made by tracing only."})
-                             for n, k in (("SymInt", "int"), ("SymFloat", "float"), ("SymBool", "bool")))
+SymInt = _C.SymInt
+SymFloat, SymBool = (type(n, (), {"__doc__": f"A symbolic {k}; made by tracing only."})
+                     for n, k in (("SymFloat", "float"), ("SymBool", "bool")))
 
 
 class OutOfMemoryError(RuntimeError):

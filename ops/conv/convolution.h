@@ -11,14 +11,15 @@ namespace conv {
 
 // Sizes of y = convolution(x, w): [N, out, spatial...].
 template <class T>
-Dims result_sizes(const T& x, const T& w, Ints stride, Ints padding, Ints dilation, bool transposed, Ints output_padding, int64_t groups) {
-  Dims y;
+typename T::Sizes result_sizes(const T& x, const T& w, Ints stride, Ints padding, Ints dilation, bool transposed, Ints output_padding, int64_t groups) {
+  using I = typename T::Int;
+  typename T::Sizes y;
   y.push_back(x.sizes()[0]);
   y.push_back(transposed ? w.sizes()[1] * groups : w.sizes()[0]);
   for (int64_t i = 0; i < stride.n; ++i) {
-    const int64_t in = x.sizes()[2 + i], k = dilation[i] * (w.sizes()[2 + i] - 1) + 1;
+    const I in = x.sizes()[2 + i], k = dilation[i] * (w.sizes()[2 + i] - 1) + 1;
     y.push_back(transposed ? (in - 1) * stride[i] - 2 * padding[i] + k + output_padding[i]
-                           : (in + 2 * padding[i] - k >= 0 ? (in + 2 * padding[i] - k) / stride[i] + 1 : 0));
+                           : (in + 2 * padding[i] - k >= 0 ? (in + 2 * padding[i] - k) / stride[i] + 1 : I(0)));
   }
   return y;
 }
@@ -40,13 +41,13 @@ void check(const T& x, const T& w, const T& bias, Ints stride, Ints padding, Int
              "convolution: output_padding must be smaller than stride or dilation, got output_padding ", output_padding, ", stride ", stride, ", dilation ", dilation);
   }
   FB_CHECK(x.dtype() == w.dtype(), "convolution: input of type ", x.dtype(), " and weight of type ", w.dtype(), " must have the same type");
-  const int64_t out = transposed ? w.sizes()[1] * groups : w.sizes()[0];
+  const typename T::Int out = transposed ? w.sizes()[1] * groups : w.sizes()[0];
   FB_CHECK(w.sizes()[0] >= groups && w.sizes()[0] % groups == 0, "convolution: the weight of shape ", w.sizes(), " does not divide into ", groups, " groups");
-  const int64_t channels = transposed ? w.sizes()[0] : w.sizes()[1] * groups;
+  const typename T::Int channels = transposed ? w.sizes()[0] : w.sizes()[1] * groups;
   FB_CHECK(x.sizes()[1] == channels, "convolution: the weight of shape ", w.sizes(), " with groups=", groups, " expects an input of ", channels, " channels, got shape ",
            x.sizes());
   FB_CHECK(!bias.defined() || (bias.ndim() == 1 && bias.sizes()[0] == out), "convolution: expected a bias of ", out, " elements for a weight of shape ", w.sizes(),
-           ", got shape ", bias.defined() ? bias.sizes() : Ints());
+           ", got shape ", bias.defined() ? bias.sizes() : Span<typename T::Int>());
   FB_CHECK(!bias.defined() || bias.dtype() == x.dtype(), "convolution: input of type ", x.dtype(), " and bias of type ", bias.defined() ? bias.dtype() : x.dtype(),
            " must have the same type");
   if (!transposed)
@@ -54,7 +55,7 @@ void check(const T& x, const T& w, const T& bias, Ints stride, Ints padding, Int
       FB_CHECK(x.sizes()[2 + i] + 2 * padding[i] >= dilation[i] * (w.sizes()[2 + i] - 1) + 1, "convolution: the kernel of size ",
                dilation[i] * (w.sizes()[2 + i] - 1) + 1, " (dilation ", dilation, ") is larger than the padded input of size ", x.sizes()[2 + i] + 2 * padding[i],
                " in spatial dimension ", i, "; input shape ", x.sizes());
-  for (int64_t s : w.sizes().slice(2, nd)) FB_CHECK(s > 0, "convolution: kernel sizes must be positive, got weight shape ", w.sizes());
+  for (const auto& s : w.sizes().slice(2, nd)) FB_CHECK(s > 0, "convolution: kernel sizes must be positive, got weight shape ", w.sizes());
 }
 
 template <class T> MemoryFormat format(const T& x, const T& w) {
@@ -64,15 +65,15 @@ template <class T> MemoryFormat format(const T& x, const T& w) {
 
 }  // namespace conv
 
-struct convolution : structured<convolution> {
+struct convolution : structured<convolution, symbolic> {
   static constexpr auto schema =
       "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups) -> Tensor";
   static constexpr uint32_t forms = form::fn;
   template <class T>
   static T meta(const T& x, const T& w, const T& bias, Ints stride, Ints padding, Ints dilation, bool transposed, Ints output_padding, int64_t groups) {
     conv::check(x, w, bias, stride, padding, dilation, transposed, output_padding, groups);
-    const Dims y = conv::result_sizes(x, w, stride, padding, dilation, transposed, output_padding, groups);
-    for (int64_t s : y) FB_CHECK(s >= 0, "convolution: the result would have shape ", y, "; input shape ", x.sizes(), ", weight shape ", w.sizes());
+    const auto y = conv::result_sizes(x, w, stride, padding, dilation, transposed, output_padding, groups);
+    for (const auto& s : y) FB_CHECK(s >= 0, "convolution: the result would have shape ", y, "; input shape ", x.sizes(), ", weight shape ", w.sizes());
     return T::empty_format(y, x.options(), conv::format(x, w));
   }
   static std::array<Tensor, 3> d(grad<0> g, in<0> x, in<1> w, shape_of<2> bias, arg<3, Ints> stride, arg<4, Ints> padding, arg<5, Ints> dilation,
@@ -139,9 +140,43 @@ struct convolution_backward : direct<convolution_backward> {
 FB_CARD(convolution_backward)
 
 namespace conv {
-Tensor plain(const char* name, int64_t nd, const Tensor& x, const Tensor& w, const Tensor& b, Ints stride, Ints padding, Ints dilation, int64_t groups);
+// A list of nd values; one value stands for all.
+inline Dims full(const char* name, const char* arg, Ints v, int64_t nd) {
+  FB_CHECK(v.n == nd || v.n == 1, name, ": expected ", nd, " values for ", arg, ", got ", v);
+  Dims d(v);
+  while (d.size() < nd) d.push_back(v[0]);
+  return d;
+}
+
+// Adds a batch dimension to an input without one; says so.
+template <class T> T batched(const char* name, int64_t nd, const T& x, const T& w, bool& added) {
+  FB_CHECK(w.ndim() == nd + 2, name, ": expected a weight of ", nd + 2, " dimensions, got shape ", w.sizes());
+  FB_CHECK(x.ndim() == nd + 2 || x.ndim() == nd + 1, name, ": expected an input of ", nd + 1, " (one sample) or ", nd + 2, " dimensions (a batch), got shape ", x.sizes());
+  added = x.ndim() == nd + 1;
+  return added ? op<"unsqueeze">(x, int64_t(0)) : x;
+}
+
+template <class T>
+T run(bool added, const T& x, const T& w, const T& b, Ints stride, Ints padding, Ints dilation, bool transposed, Ints output_padding, int64_t groups) {
+  const T y = op<"convolution">(x, w, b, stride, padding, dilation, transposed, output_padding, groups);
+  return added ? op<"squeeze">(y, int64_t(0)) : y;
+}
+
+template <class T>
+T plain(const char* name, int64_t nd, const T& x, const T& w, const T& b, Ints stride, Ints padding, Ints dilation, int64_t groups) {
+  bool added;
+  const T xb = batched(name, nd, x, w, added);
+  return run(added, xb, w, b, full(name, "stride", stride, nd), full(name, "padding", padding, nd), full(name, "dilation", dilation, nd), false, Dims(nd, 0), groups);
+}
+
+template <class T>
+T transposed(const char* name, int64_t nd, const T& x, const T& w, const T& b, Ints stride, Ints padding, Ints output_padding, int64_t groups, Ints dilation) {
+  bool added;
+  const T xb = batched(name, nd, x, w, added);
+  return run(added, xb, w, b, full(name, "stride", stride, nd), full(name, "padding", padding, nd), full(name, "dilation", dilation, nd), true,
+             full(name, "output_padding", output_padding, nd), groups);
+}
 Tensor named(const char* name, int64_t nd, const Tensor& x, const Tensor& w, const Tensor& b, Ints stride, std::string_view padding, Ints dilation, int64_t groups);
-Tensor transposed(const char* name, int64_t nd, const Tensor& x, const Tensor& w, const Tensor& b, Ints stride, Ints padding, Ints output_padding, int64_t groups, Ints dilation);
 }  // namespace conv
 
 #define FB_CONV(N)                                                                                                                              \
@@ -149,7 +184,8 @@ Tensor transposed(const char* name, int64_t nd, const Tensor& x, const Tensor& w
     static constexpr auto schema = "conv" #N "d(Tensor input, Tensor weight, Tensor? bias=None, int[" #N "] stride=1, int[" #N "] padding=0, "   \
                                    "int[" #N "] dilation=1, int groups=1) -> Tensor";                                                           \
     static constexpr uint32_t forms = form::fn;                                                                                                 \
-    static Tensor body(const Tensor& x, const Tensor& w, const Tensor& b, Ints stride, Ints padding, Ints dilation, int64_t groups) {           \
+    template <class T>                                                                                                                          \
+    static T body(const T& x, const T& w, const T& b, Ints stride, Ints padding, Ints dilation, int64_t groups) {                               \
       return conv::plain("conv" #N "d", N, x, w, b, stride, padding, dilation, groups);                                                         \
     }                                                                                                                                           \
   };                                                                                                                                            \
@@ -173,7 +209,8 @@ FB_CONV(3)
     static constexpr auto schema = "conv_transpose" #N "d" SUFFIX "(Tensor input, Tensor weight, Tensor? bias=None, int[" #N "] stride=1, "      \
                                    "int[" #N "] padding=0, int[" #N "] output_padding=0, int groups=1, int[" #N "] dilation=1) -> Tensor";       \
     static constexpr uint32_t forms = form::fn;                                                                                                 \
-    static Tensor body(const Tensor& x, const Tensor& w, const Tensor& b, Ints stride, Ints padding, Ints output_padding, int64_t groups, Ints dilation) { \
+    template <class T>                                                                                                                          \
+    static T body(const T& x, const T& w, const T& b, Ints stride, Ints padding, Ints output_padding, int64_t groups, Ints dilation) {          \
       return conv::transposed("conv_transpose" #N "d", N, x, w, b, stride, padding, output_padding, groups, dilation);                           \
     }                                                                                                                                           \
   };                                                                                                                                            \

@@ -5,25 +5,26 @@
 
 namespace fb::cards {
 
-inline DType promoted(const char* name, TensorSpan tensors) {
+template <class T> DType promoted(const char* name, Span<T> tensors) {
   DType d = tensors[0].dtype();
-  for (const Tensor& t : tensors) {
+  for (const T& t : tensors) {
     const DType p = promote(d, t.dtype());
     if (p == DType::none) raise_type(name, ": types ", d, " and ", t.dtype(), " have no common type");
     d = p;
   }
   return d;
 }
-inline bool is_legacy_empty(Ints sizes) { return sizes.n == 1 && sizes[0] == 0; }
+template <class I> bool is_legacy_empty(Span<I> sizes) { return sizes.n == 1 && sizes[0] == 0; }
 
-struct cat : structured<cat> {
+struct cat : structured<cat, symbolic> {
   static constexpr auto schema = "cat(Tensor[] tensors, int dim=0) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0);
   static constexpr auto aliases = "concat concatenate";
   static constexpr uint32_t forms = form::fn | form::out;
-  template <class T> static T meta(TensorSpan tensors, int64_t dim) {
+  template <class T> static T meta(Span<T> tensors, int64_t dim) {
+    using I = typename T::Int;
     FB_CHECK_VALUE(tensors.n > 0, "cat: takes at least one tensor, the list is empty");
-    const Tensor* first = nullptr;
+    const T* first = nullptr;
     for (int64_t i = 0; i < tensors.n; ++i) {
       FB_CHECK(tensors[i].ndim() > 0, "cat: tensor ", i, " has no dimensions; use stack(), or reshape it to 1 dimension");
       if (!first && !is_legacy_empty(tensors[i].sizes())) first = &tensors[i];
@@ -31,21 +32,21 @@ struct cat : structured<cat> {
     const Options o{promoted("cat", tensors), tensors[0].device()};
     if (!first) {
       wrap_dim(dim, 1);
-      return T::empty(Ints({int64_t(0)}), o);
+      return T::empty(Span<I>({I(0)}), o);
     }
     const int64_t d = wrap_dim(dim, first->ndim());
-    Dims sizes(first->sizes());
+    typename T::Sizes sizes(first->sizes());
     sizes[d] = 0;
     MemoryFormat format = tensors[0].suggested_format();
     for (int64_t i = 0; i < tensors.n; ++i) {
-      const Tensor& t = tensors[i];
+      const T& t = tensors[i];
       if (t.suggested_format() != format) format = MemoryFormat::contiguous;
       if (is_legacy_empty(t.sizes())) continue;
       FB_CHECK(t.ndim() == first->ndim(), "cat: tensor ", i, " of shape ", t.sizes(), " must have as many dimensions as the first of shape ", first->sizes());
       for (int64_t k = 0; k < t.ndim(); ++k)
         FB_CHECK(k == d || t.sizes()[k] == sizes[k], "cat: tensor ", i, " of shape ", t.sizes(), " does not fit the first of shape ", first->sizes(),
                  ": sizes must agree except in dimension ", d);
-      FB_CHECK(!__builtin_add_overflow(sizes[d], t.sizes()[d], &sizes[d]), "cat: the sizes along dimension ", d, " overflow");
+      FB_CHECK(add_size(sizes[d], t.sizes()[d]), "cat: the sizes along dimension ", d, " overflow");
     }
     return T::empty_format(sizes, o, format);
   }
@@ -53,7 +54,7 @@ struct cat : structured<cat> {
     std::vector<Tensor> out;
     int64_t at = 0;
     for (const InputMeta& m : *x) {
-      if (is_legacy_empty(m.sizes)) {
+      if (is_legacy_empty(m.sizes.span())) {
         out.push_back(op<"new_zeros">(g, m.sizes));
         continue;
       }
@@ -70,26 +71,27 @@ The tensors one after the other along dim; all other sizes must agree. Types are
 };
 FB_CARD(cat)
 
-struct stack : structured<stack> {
+struct stack : structured<stack, symbolic> {
   static constexpr auto schema = "stack(Tensor[] tensors, int dim=0) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::out;
-  template <class T> static T meta(TensorSpan tensors, int64_t dim) {
+  template <class T> static T meta(Span<T> tensors, int64_t dim) {
+    using I = typename T::Int;
     FB_CHECK(tensors.n > 0, "stack: takes at least one tensor, the list is empty");
-    const Ints sizes = tensors[0].sizes();
+    const Span<I> sizes = tensors[0].sizes();
     const int64_t d = wrap_dim(dim, sizes.n + 1);
     MemoryFormat format = tensors[0].suggested_format();
     for (int64_t i = 0; i < tensors.n; ++i) {
       FB_CHECK(tensors[i].sizes() == sizes, "stack: tensor ", i, " of shape ", tensors[i].sizes(), " must have the shape of the first, ", sizes);
       if (tensors[i].suggested_format() != format) format = MemoryFormat::contiguous;
     }
-    Dims shape(sizes);
+    typename T::Sizes shape(sizes);
     shape.insert(d, tensors.n);
     const Options o{promoted("stack", tensors), tensors[0].device()};
     if (format == MemoryFormat::contiguous || d == sizes.n) return T::empty(shape, o);
     // channels_last inputs keep their order: the new dimension steps just outside the one that follows it.
-    Dims strides = channels_last_strides(sizes);
-    const int64_t step = sizes[d] * strides[d];
-    for (int64_t& s : strides)
+    typename T::Sizes strides = channels_last_strides(sizes);
+    const I step = sizes[d] * strides[d];
+    for (I& s : strides)
       if (s >= step) s *= tensors.n;
     strides.insert(d, step);
     return T::empty_strided(shape, strides, o);

@@ -43,7 +43,7 @@ template <class T> T empty_as(const T& like, Options o, MemoryFormat f) {
   return T::empty_strided(like.sizes(), preserved_strides(like.sizes(), like.strides()), o);
 }
 
-struct clone : structured<clone> {
+struct clone : structured<clone, symbolic> {
   static constexpr auto schema = "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0);
   static constexpr bool lazy_bits = true;
@@ -72,7 +72,7 @@ The tensor itself where it is laid out so already, else a copy that is.)";
 };
 FB_CARD(contiguous)
 
-struct to_copy : structured<to_copy> {
+struct to_copy : structured<to_copy, symbolic> {
   static constexpr auto schema = "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0);
   static constexpr uint32_t forms = form::hidden;

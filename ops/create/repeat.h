@@ -108,7 +108,7 @@ Elements moved along dims by shifts; what leaves at one end comes in at the othe
 };
 FB_CARD(roll)
 
-struct flip : structured<flip> {
+struct flip : structured<flip, symbolic> {
   static constexpr auto schema = "flip(Tensor self, int[] dims) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, Ints dims) {
@@ -236,7 +236,7 @@ struct fill_diagonal_ : composite<fill_diagonal_> {
 };
 FB_CARD(fill_diagonal_)
 
-struct tril : structured<tril> {
+struct tril : structured<tril, symbolic> {
   static constexpr auto schema = "tril(Tensor self, int diagonal=0) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0);
   static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
@@ -252,7 +252,7 @@ Matrices in the last two dimensions with zeros above the given diagonal.)";
 };
 FB_CARD(tril)
 
-struct triu : structured<triu> {
+struct triu : structured<triu, symbolic> {
   static constexpr auto schema = "triu(Tensor self, int diagonal=0) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0);
   static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
@@ -270,13 +270,13 @@ FB_CARD(triu)
 
 // ---- complex numbers from parts ----
 
-struct complex_ : structured<complex_> {
+struct complex_ : structured<complex_, symbolic> {
   static constexpr auto schema = "complex(Tensor real, Tensor imag) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::out;
   template <class T> static T meta(const T& re, const T& im) {
     FB_CHECK((re.dtype() == DType::f32 || re.dtype() == DType::f64 || re.dtype() == DType::f16) && re.dtype() == im.dtype(),
              "complex: real and imag must both be float16, float32 or float64, they are ", re.dtype(), " and ", im.dtype());
-    const Dims shape = broadcast_sizes(re.sizes(), im.sizes());
+    const auto shape = broadcast_sizes(re.sizes(), im.sizes());
     const Options o{to_complex(re.dtype()), re.device()};
     const T& like = re.sizes() == shape.span() ? re : im;
     if (!(like.sizes() == shape.span())) return T::empty(shape, o);

@@ -6,17 +6,17 @@
 
 namespace fb::cards {
 
-inline void check_index_vector(const char* name, const Tensor& index) {
+template <class T> void check_index_vector(const char* name, const T& index) {
   FB_CHECK(index.dtype() == DType::i64 || index.dtype() == DType::i32, name, ": index is ", index.dtype(), ", it must be int64 or int32");
   FB_CHECK_INDEX(index.ndim() <= 1, name, ": index must be a vector, its shape is ", index.sizes());
 }
-inline Dims with_size(Ints sizes, int64_t dim, int64_t n) {
-  Dims r(sizes);
+template <class I> SmallVec<I, 6> with_size(Span<I> sizes, int64_t dim, std::type_identity_t<I> n) {
+  SmallVec<I, 6> r(sizes);
   if (r.size()) r[dim] = n;
   return r;
 }
 
-struct index_select : structured<index_select> {
+struct index_select : structured<index_select, symbolic> {
   static constexpr auto schema = "index_select(Tensor self, int dim, Tensor index) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, int64_t dim, const T& index) {

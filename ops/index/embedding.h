@@ -5,13 +5,13 @@
 
 namespace fb::cards {
 
-struct embedding_dense_backward : structured<embedding_dense_backward> {
+struct embedding_dense_backward : structured<embedding_dense_backward, symbolic> {
   static constexpr auto schema =
       "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor";
   static constexpr uint32_t forms = form::hidden;
   template <class T> static T meta(const T& g, const T& indices, int64_t num_weights, int64_t, bool) {
     FB_CHECK(indices.dtype() == DType::i64 || indices.dtype() == DType::i32, "embedding_dense_backward: indices are ", indices.dtype(), ", they must be int64 or int32");
-    return T::empty(Ints{num_weights, g.sizes()[g.ndim() - 1]}, g.options());
+    return T::empty({num_weights, g.sizes()[g.ndim() - 1]}, g.options());
   }
   // Each gradient row is what its index receives; padding rows receive nothing.
   static Tensor d_grad(grad<0> g, in<1> indices, arg<3, int64_t> padding, arg<4, bool> scale) {
@@ -24,14 +24,14 @@ struct embedding_dense_backward : structured<embedding_dense_backward> {
 };
 FB_CARD(embedding_dense_backward)
 
-struct embedding : structured<embedding> {
+struct embedding : structured<embedding, symbolic> {
   static constexpr auto schema =
       "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor";
   static constexpr uint32_t forms = form::fn;
   template <class T> static T meta(const T& weight, const T& indices, int64_t, bool, bool) {
     FB_CHECK(weight.ndim() == 2, "embedding: weight must have 2 dimensions, its shape is ", weight.sizes());
     FB_CHECK(indices.dtype() == DType::i64 || indices.dtype() == DType::i32, "embedding: indices are ", indices.dtype(), ", they must be int64 or int32");
-    Dims sizes(indices.sizes());
+    typename T::Sizes sizes(indices.sizes());
     sizes.push_back(weight.sizes()[1]);
     return T::empty(sizes, weight.options());
   }

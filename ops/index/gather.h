@@ -6,7 +6,7 @@
 namespace fb::cards {
 
 // index has self's rank, and is no larger than `within` but along dim.
-inline void check_gather(const char* name, const Tensor& self, int64_t dim, const Tensor& index) {
+template <class T> void check_gather(const char* name, const T& self, int64_t dim, const T& index) {
   const int64_t d = wrap_dim(dim, self.ndim());
   if (index.numel() == 0) return;
   FB_CHECK(index.dtype() == DType::i64 || index.dtype() == DType::i32, name, ": index is ", index.dtype(), ", it must be int64 or int32");
@@ -29,7 +29,7 @@ inline void check_scatter(const char* name, const Tensor& self, int64_t dim, con
 // src over the positions of index only.
 inline Tensor covered(const Tensor& src, Ints sizes) { return src.ndim() == sizes.n ? src.alias(sizes, src.strides(), src.offset()) : src; }
 
-struct gather : structured<gather> {
+struct gather : structured<gather, symbolic> {
   static constexpr auto schema = "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, int64_t dim, const T& index, bool) {

@@ -5,12 +5,12 @@
 
 namespace fb::cards {
 
-struct unsafe_index : structured<unsafe_index> {
+struct unsafe_index : structured<unsafe_index, symbolic> {
   static constexpr auto schema = "_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor";
   static constexpr uint32_t forms = form::fn;
-  template <class T> static T meta(const T& self, TensorSpan indices) {
-    const std::vector<Tensor> at = indices_of(self, indices);
-    const IndexedShape s = indexed_shape(self, at);
+  template <class T> static T meta(const T& self, Span<T> indices) {
+    const std::vector<T> at = indices_of(self, indices);
+    const auto s = indexed_shape(self, at);
     return T::empty_strided(s.sizes, indexed_strides(self, at, s), self.options());
   }
   static Tensor d_self(grad<0> g, shape_of<0> self, ins<1> indices) {
@@ -26,7 +26,7 @@ struct index_tensor : lowered<index_tensor> {
   static constexpr uint64_t linear_in = arguments(0);
   static constexpr uint32_t forms = form::hidden | form::out;
   static constexpr auto grad_name = "IndexBackward0";
-  static Tensor lowering(const Tensor& self, TensorSpan indices) {
+  template <class T> static T lowering(const T& self, Span<T> indices) {
     if (indices.size() == 1 && indices[0].defined() && takes_whole_mask(self, indices[0])) return op<"_masked_take">(self, indices[0]);
     return op<"_unsafe_index">(self, indices_of(self, indices));
   }
@@ -43,10 +43,10 @@ struct index_put_impl_ : direct<index_put_impl_> {
       "_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor(a!)";
   static constexpr uint32_t forms = form::fn;
   static constexpr auto grad_name = "IndexPutImplBackward0";
-  static void check(const Tensor& self, TensorSpan indices, const Tensor& values, bool, bool) {
+  template <class T> static void check(const T& self, Span<T> indices, const T& values, bool, bool) {
     FB_CHECK(!has_internal_overlap(self), "index_put_: several indices of self, of shape ", self.sizes(), " and strides ", self.strides(),
              ", share an element; clone it first");
-    const std::vector<Tensor> at = indices_of(self, indices);
+    const std::vector<T> at = indices_of(self, indices);
     check_index_values("index_put_", self, indexed_shape(self, at), values);
   }
   static Tensor d_self(grad<0> g, ins<1> indices, shape_of<2> values, arg<3, bool> accumulate) {
@@ -59,8 +59,8 @@ struct index_put_impl_ : direct<index_put_impl_> {
 FB_CARD(index_put_impl_)
 
 // Masks turn into indices once, before the kernel.
-inline Tensor put_indices(const Tensor& self, TensorSpan indices, const Tensor& values, bool accumulate) {
-  const std::vector<Tensor> at = indices_of(self, indices);
+template <class T> T put_indices(const T& self, Span<T> indices, const T& values, bool accumulate) {
+  const std::vector<T> at = indices_of(self, indices);
   op_list<"_index_put_impl_">(self, at, values, accumulate, false);
   return self;
 }
@@ -68,8 +68,8 @@ inline Tensor put_indices(const Tensor& self, TensorSpan indices, const Tensor& 
 struct index_put : lowered<index_put> {
   static constexpr auto schema = "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor";
   static constexpr auto grad_name = "IndexPutBackward0";
-  static Tensor lowering(const Tensor& self, TensorSpan indices, const Tensor& values, bool accumulate) {
-    return put_indices(op<"clone">(self, MemoryFormat::preserve), indices, values, accumulate);
+  template <class T> static T lowering(const T& self, Span<T> indices, const T& values, bool accumulate) {
+    return put_indices<T>(op<"clone">(self, MemoryFormat::preserve), indices, values, accumulate);
   }
   using vjp = index_put_impl_::vjp;
   static constexpr auto doc = R"(index_put(input, indices, values, accumulate=False) -> Tensor
@@ -83,8 +83,8 @@ struct index_put_ : lowered<index_put_> {
   static constexpr auto schema = "index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)";
   static constexpr uint32_t forms = form::fn | form::method;
   static constexpr auto grad_name = "IndexPutBackward0";
-  static Tensor lowering(const Tensor& self, TensorSpan indices, const Tensor& values, bool accumulate) {
-    return put_indices(self, indices, values, accumulate);
+  template <class T> static T lowering(const T& self, Span<T> indices, const T& values, bool accumulate) {
+    return put_indices<T>(self, indices, values, accumulate);
   }
   using vjp = index_put_impl_::vjp;
 };

@@ -21,9 +21,9 @@ std::array<T, 2> nll_meta(const char* name, const T& x, const T& target, const T
              target.sizes(), " do not match");
   }
   FB_CHECK(target.dtype() == DType::i64 || target.dtype() == DType::u8, name, ": expected a target of type int64 or uint8, got ", target.dtype());
-  const int64_t classes = x.ndim() == 1 ? x.sizes()[0] : x.sizes()[1];
+  const auto classes = x.ndim() == 1 ? x.sizes()[0] : x.sizes()[1];
   FB_CHECK(!weight.defined() || (weight.ndim() == 1 && weight.numel() == classes), name, ": expected a weight of ", classes, " elements or none, got shape ",
-           weight.defined() ? weight.sizes() : Ints());
+           weight.defined() ? weight.sizes() : Span<typename T::Int>());
   FB_CHECK(!weight.defined() || weight.dtype() == x.dtype(), name, ": expected a weight of type ", x.dtype(), ", got ", weight.defined() ? weight.dtype() : x.dtype());
   const bool each = reduction == kNone && x.ndim() > 1;
   return {each ? T::empty(target.sizes(), x.options()) : T::empty({}, x.options()), T::empty({}, x.options())};
@@ -32,7 +32,7 @@ std::array<T, 2> nll_meta(const char* name, const T& x, const T& target, const T
 }  // namespace loss
 
 #define FB_NLL(NAME, BACK, SPATIAL, GRAD)                                                                                                          \
-  struct BACK : structured<BACK> {                                                                                                                \
+  struct BACK : structured<BACK, symbolic> {                                                                                                                \
     static constexpr auto schema =                                                                                                                \
         #BACK "(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, Tensor total_weight) -> Tensor";  \
     static constexpr uint32_t forms = form::hidden;                                                                                               \
@@ -46,7 +46,7 @@ std::array<T, 2> nll_meta(const char* name, const T& x, const T& target, const T
     using vjp = rules<wrt<0, d>>;                                                                                                                 \
   };                                                                                                                                              \
   FB_CARD(BACK)                                                                                                                                   \
-  struct NAME : structured<NAME> {                                                                                                                \
+  struct NAME : structured<NAME, symbolic> {                                                                                                                \
     static constexpr auto schema = #NAME "(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor output, Tensor total_weight)"; \
     static constexpr uint32_t forms = form::hidden;                                                                                               \
     static constexpr auto grad_name = GRAD;                                                                                                       \

@@ -38,14 +38,14 @@ template <class T> void check_bmm(const char* op, const T& a, const T& b) {
            " cannot be multiplied: expected the second as [", a.size(0), ", ", a.size(2), ", *]");
   same_type(op, a, b);
 }
-template <class T> void check_added(const char* op, const T& self, Ints result, const T& like) {
+template <class T> void check_added(const char* op, const T& self, Span<typename T::Int> result, const T& like) {
   FB_CHECK(is_expandable_to(self.sizes(), result), op, ": self of shape ", self.sizes(), " does not expand to the result's shape ", result);
   FB_CHECK(self.dtype() == like.dtype(), op, ": expected self and the matrices to have the same dtype, got ", self.dtype(), " and ", like.dtype());
 }
 
 }  // namespace products
 
-struct mm : structured<mm> {
+struct mm : structured<mm, symbolic> {
   static constexpr auto schema = "mm(Tensor self, Tensor mat2) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0, 1);
   template <class T> static T meta(const T& self, const T& mat2) {
@@ -61,7 +61,7 @@ The product of two matrices, (n, m) and (m, p) to (n, p); no broadcasting. Runti
 };
 FB_CARD(mm)
 
-struct bmm : structured<bmm> {
+struct bmm : structured<bmm, symbolic> {
   static constexpr auto schema = "bmm(Tensor self, Tensor mat2) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0, 1);
   template <class T> static T meta(const T& self, const T& mat2) {
@@ -77,12 +77,12 @@ Products of matrices batch by batch, (b, n, m) and (b, m, p) to (b, n, p).)";
 };
 FB_CARD(bmm)
 
-struct addmm : structured<addmm> {
+struct addmm : structured<addmm, symbolic> {
   static constexpr auto schema = "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
   template <class T> static T meta(const T& self, const T& mat1, const T& mat2, Scalar beta, Scalar alpha) {
     products::check_mm("addmm", mat1, mat2);
-    products::check_added("addmm", self, Ints{mat1.size(0), mat2.size(1)}, mat1);
+    products::check_added("addmm", self, {mat1.size(0), mat2.size(1)}, mat1);
     return T::empty({mat1.size(0), mat2.size(1)}, mat1.options());
   }
   static Tensor d_self(grad<0> g, arg<3, Scalar> beta) { return products::times(g, products::conj(*beta)); }
@@ -95,12 +95,12 @@ beta * input + alpha * (mat1 @ mat2); input broadcasts to (n, p). With beta 0 in
 };
 FB_CARD(addmm)
 
-struct baddbmm : structured<baddbmm> {
+struct baddbmm : structured<baddbmm, symbolic> {
   static constexpr auto schema = "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
   template <class T> static T meta(const T& self, const T& a, const T& b, Scalar beta, Scalar alpha) {
     products::check_bmm("baddbmm", a, b);
-    products::check_added("baddbmm", self, Ints{a.size(0), a.size(1), b.size(2)}, a);
+    products::check_added("baddbmm", self, {a.size(0), a.size(1), b.size(2)}, a);
     return T::empty({a.size(0), a.size(1), b.size(2)}, a.options());
   }
   static Tensor d_self(grad<0> g, arg<3, Scalar> beta) { return products::times(g, products::conj(*beta)); }
@@ -110,12 +110,12 @@ struct baddbmm : structured<baddbmm> {
 };
 FB_CARD(baddbmm)
 
-struct addbmm : structured<addbmm> {
+struct addbmm : structured<addbmm, symbolic> {
   static constexpr auto schema = "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
   template <class T> static T meta(const T& self, const T& a, const T& b, Scalar beta, Scalar alpha) {
     products::check_bmm("addbmm", a, b);
-    products::check_added("addbmm", self, Ints{a.size(1), b.size(2)}, a);
+    products::check_added("addbmm", self, {a.size(1), b.size(2)}, a);
     return T::empty({a.size(1), b.size(2)}, a.options());
   }
   static Tensor d_self(grad<0> g, arg<3, Scalar> beta) { return products::times(g, products::conj(*beta)); }
@@ -129,7 +129,7 @@ struct addbmm : structured<addbmm> {
 };
 FB_CARD(addbmm)
 
-struct mv : structured<mv> {
+struct mv : structured<mv, symbolic> {
   static constexpr auto schema = "mv(Tensor self, Tensor vec) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0, 1);
   template <class T> static T meta(const T& self, const T& vec) {
@@ -144,7 +144,7 @@ struct mv : structured<mv> {
 };
 FB_CARD(mv)
 
-struct addmv : structured<addmv> {
+struct addmv : structured<addmv, symbolic> {
   static constexpr auto schema = "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::fn_inplace | form::out;
   template <class T> static T meta(const T& self, const T& mat, const T& vec, Scalar beta, Scalar alpha) {
@@ -152,7 +152,7 @@ struct addmv : structured<addmv> {
              ", ", mat.sizes(), " and ", vec.sizes());
     FB_CHECK(mat.size(1) == vec.size(0), "addmv: a matrix of shape ", mat.sizes(), " and a vector of length ", vec.size(0), " cannot be multiplied");
     products::same_type("addmv", mat, vec);
-    products::check_added("addmv", self, Ints{mat.size(0)}, mat);
+    products::check_added("addmv", self, {mat.size(0)}, mat);
     return T::empty({mat.size(0)}, mat.options());
   }
   static Tensor d_self(grad<0> g, arg<3, Scalar> beta) { return products::times(g, products::conj(*beta)); }
@@ -173,7 +173,7 @@ template <class T> T meta_dot(const char* op, const T& a, const T& b) {
 }
 }  // namespace products
 
-struct dot : structured<dot> {
+struct dot : structured<dot, symbolic> {
   static constexpr auto schema = "dot(Tensor self, Tensor tensor) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0, 1);
   template <class T> static T meta(const T& self, const T& tensor) { return products::meta_dot("dot", self, tensor); }
@@ -183,7 +183,7 @@ struct dot : structured<dot> {
 };
 FB_CARD(dot)
 
-struct vdot : structured<vdot> {
+struct vdot : structured<vdot, symbolic> {
   static constexpr auto schema = "vdot(Tensor self, Tensor other) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0, 1);
   template <class T> static T meta(const T& self, const T& other) { return products::meta_dot("vdot", self, other); }

@@ -6,7 +6,7 @@
 namespace fb::cards {
 
 #define FB_SOFTMAX(NAME, GRAD, TEXT)                                                                                  \
-  struct NAME##_primitive : structured<NAME##_primitive> {                                                            \
+  struct NAME##_primitive : structured<NAME##_primitive, symbolic> {                                                            \
     static constexpr auto schema = "_" #NAME "(Tensor self, int dim, bool half_to_float) -> Tensor";                  \
     static constexpr uint32_t forms = form::fn | form::out;                                                           \
     static constexpr auto grad_name = GRAD;                                                                           \
@@ -50,7 +50,7 @@ FB_SOFTMAX(log_softmax, "LogSoftmaxBackward0", "Logarithm of softmax")
 #undef FB_SPECIAL_softmax
 #undef FB_SPECIAL_log_softmax
 
-struct softmax_backward : structured<softmax_backward> {
+struct softmax_backward : structured<softmax_backward, symbolic> {
   static constexpr auto schema = "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::out;
   template <class T> static T meta(const T& g, const T& y, int64_t dim, DType dtype) {
@@ -68,7 +68,7 @@ struct softmax_backward : structured<softmax_backward> {
 };
 FB_CARD(softmax_backward)
 
-struct log_softmax_backward : structured<log_softmax_backward> {
+struct log_softmax_backward : structured<log_softmax_backward, symbolic> {
   static constexpr auto schema = "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::out;
   template <class T> static T meta(const T& g, const T& y, int64_t dim, DType dtype) {

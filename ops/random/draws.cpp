@@ -16,30 +16,6 @@ Tensor permutation(int64_t n, std::optional<DType> d, std::optional<Device> devi
   return t.is_meta() ? t : op_list<"_randperm_">(t, g)[0];
 }
 
-// Zeroes elements (or whole channels) with probability p and rescales; alpha dropout keeps mean and variance of
-// selu's activations (Klambauer et al., 2017).
-Tensor drop(const char* name, const Tensor& x, double p, bool train, bool feature, bool alpha) {
-  FB_CHECK(p >= 0 && p <= 1, name, ": the probability has to be between 0 and 1, got ", p);
-  if (p == 0 || !train || x.numel() == 0) return x;
-  if (p == 1) return op<"mul">(x, op<"zeros">(Ints(), x.dtype(), std::nullopt, x.device()));
-  Tensor noise;
-  if (feature) {
-    FB_CHECK(x.ndim() >= 2, name, ": channels are dropped from at least two dimensions, got shape ", x.sizes());
-    Dims shape(x.ndim(), 1);
-    shape[0] = x.sizes()[0];
-    shape[1] = x.sizes()[1];
-    noise = op<"empty">(shape, x.dtype(), std::nullopt, x.device());
-  } else {
-    noise = op<"empty_like">(x);
-  }
-  noise = op_list<"bernoulli_.float">(noise, 1 - p)[0];
-  if (!alpha) return op<"mul">(x, op_list<"div_">(noise, 1 - p)[0]);
-  constexpr double kAlpha = 1.7580993408473766;
-  const double a = 1 / std::sqrt((kAlpha * kAlpha * p + 1) * (1 - p));
-  const Tensor b = op<"add">(op<"mul">(op<"sub">(noise, 1.0), kAlpha * a), kAlpha * a * p);
-  return op<"add">(op<"mul">(x, op_list<"mul_">(noise, a)[0]), b);
-}
-
 }  // namespace random
 
 static Tensor shifted(const Tensor& t, const Tensor& std, const Tensor& mean) {

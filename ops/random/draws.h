@@ -1,8 +1,11 @@
 // Random tensors: factories over the fills, draws from distributions, and dropout.
 #pragma once
+#include <cmath>
+
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/thread_state.h"
+#include "ops/create/copy.h"
 
 namespace fb::cards {
 
@@ -233,13 +236,37 @@ FB_CARD(sample_dirichlet)
 
 // ---- dropout: made of other cards, so that its node is the product's ----
 namespace random {
-Tensor drop(const char* name, const Tensor& x, double p, bool train, bool feature, bool alpha);
+// Zeroes elements (or whole channels) with probability p and rescales; alpha dropout keeps mean and variance of
+// selu's activations (Klambauer et al., 2017).
+template <class T> T drop(const char* name, const T& x, double p, bool train, bool feature, bool alpha) {
+  FB_CHECK(p >= 0 && p <= 1, name, ": the probability has to be between 0 and 1, got ", p);
+  if (p == 0 || !train || x.numel() == 0) return x;
+  if (p == 1) return op<"mul">(x, op<"zeros">(Ints(), x.dtype(), std::nullopt, x.device()));
+  T noise;
+  if (feature) {
+    FB_CHECK(x.ndim() >= 2, name, ": channels are dropped from at least two dimensions, got shape ", x.sizes());
+    typename T::Sizes shape(x.ndim(), 1);
+    shape[0] = x.sizes()[0];
+    shape[1] = x.sizes()[1];
+    noise = T::empty(shape, x.options());
+  } else {
+    noise = empty_as(x, x.options(), MemoryFormat::preserve);
+  }
+  noise = op_list<"bernoulli_.float">(noise, 1 - p)[0];
+  if (!alpha) return op<"mul">(x, op_list<"div_">(noise, 1 - p)[0]);
+  constexpr double kAlpha = 1.7580993408473766;
+  const double a = 1 / std::sqrt((kAlpha * kAlpha * p + 1) * (1 - p));
+  const T b = op<"add">(op<"mul">(op<"sub">(noise, 1.0), kAlpha * a), kAlpha * a * p);
+  return op<"add">(op<"mul">(x, op_list<"mul_">(noise, a)[0]), b);
 }
+}  // namespace random
 #define FB_DROPOUT(NAME, FEATURE, ALPHA)                                                                                           \
   struct NAME : composite<NAME> {                                                                                                 \
     static constexpr auto schema = #NAME "(Tensor input, float p, bool train) -> Tensor";                                          \
     static constexpr uint32_t forms = form::fn | form::inplace | form::fn_inplace;                                                \
-    static Tensor body(const Tensor& x, double p, bool train) { return random::drop(#NAME, x, p, train, FEATURE, ALPHA); }        \
+    template <class T> static T body(const T& x, double p, bool train) {                                                          \
+      return random::drop(#NAME, x, p, train, FEATURE, ALPHA);                                                                    \
+    }                                                                                                                             \
   };                                                                                                                              \
   FB_CARD(NAME)
 FB_DROPOUT(dropout, false, false)

@@ -12,7 +12,7 @@ inline void check_ordered(const char* name, DType d) {
 }
 
 #define FB_EXTREME(NAME, TEXT)                                                                                        \
-  struct NAME : structured<NAME> {                                                                                    \
+  struct NAME : structured<NAME, symbolic> {                                                                                    \
     static constexpr auto schema = #NAME "(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor";                \
     template <class T> static T meta(const T& self, Ints dim, bool keepdim) {                                         \
       const uint64_t mask = reduce_mask(dim, self.ndim());                                                            \
@@ -32,7 +32,7 @@ FB_EXTREME(amax, "Greatest")
 FB_EXTREME(amin, "Least")
 #undef FB_EXTREME
 
-struct aminmax : structured<aminmax> {
+struct aminmax : structured<aminmax, symbolic> {
   static constexpr auto schema = "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)";
   template <class T> static std::array<T, 2> meta(const T& self, std::optional<int64_t> dim, bool keepdim) {
     const Dims dims = dim ? Dims{*dim} : Dims{};
@@ -66,7 +66,7 @@ FB_CARD(aminmax)
     static Tensor body(const Tensor& self, const Tensor& other) { return op<BINARY>(self, other); }                   \
   };                                                                                                                  \
   FB_CARD(NAME##_other)  \
-  struct NAME##_dim : structured<NAME##_dim> {                                                                        \
+  struct NAME##_dim : structured<NAME##_dim, symbolic> {                                                                        \
     static constexpr auto schema = #NAME ".dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"; \
     template <class T> static std::array<T, 2> meta(const T& self, int64_t dim, bool keepdim) {                       \
       const uint64_t mask = reduce_mask({dim}, self.ndim());                                                          \
@@ -83,7 +83,7 @@ FB_CARD(aminmax)
       "tensors elementwise. NaN wins.";                                                                               \
   };                                                                                                                  \
   FB_CARD(NAME##_dim)                                                                                                 \
-  struct NAME##_all : structured<NAME##_all> {                                                                        \
+  struct NAME##_all : structured<NAME##_all, symbolic> {                                                                        \
     static constexpr auto schema = #NAME "(Tensor self) -> Tensor";                                                   \
     static constexpr uint32_t forms = form::fn | form::method | form::out;                                            \
     template <class T> static T meta(const T& self) {                                                                 \
@@ -100,7 +100,7 @@ FB_EXTREME(min, "minimum", "Least")
 #undef FB_EXTREME
 
 #define FB_EXTREME(NAME, TEXT)                                                                                        \
-  struct NAME : structured<NAME> {                                                                                    \
+  struct NAME : structured<NAME, symbolic> {                                                                                    \
     static constexpr auto schema = #NAME "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor";                \
     template <class T> static T meta(const T& self, std::optional<int64_t> dim, bool keepdim) {                       \
       FB_CHECK(!self.is_complex() && self.dtype() != DType::boolean, #NAME, ": the input is ", self.dtype(), ", which has no order here"); \
@@ -121,7 +121,7 @@ FB_EXTREME(argmin, "least")
 inline DType truth_type(DType d) { return d == DType::u8 ? DType::u8 : DType::boolean; }
 
 #define FB_TRUTH(NAME, TEXT)                                                                                          \
-  struct NAME##_dim : structured<NAME##_dim> {                                                                        \
+  struct NAME##_dim : structured<NAME##_dim, symbolic> {                                                                        \
     static constexpr auto schema = #NAME ".dim(Tensor self, int dim, bool keepdim=False) -> Tensor";                  \
     template <class T> static T meta(const T& self, int64_t dim, bool keepdim) {                                      \
       return reduced(self, {dim}, keepdim, truth_type(self.dtype()));                                                 \
@@ -130,7 +130,7 @@ inline DType truth_type(DType d) { return d == DType::u8 ? DType::u8 : DType::bo
       " differ from zero; bool, or uint8 for uint8.";                                                                 \
   };                                                                                                                  \
   FB_CARD(NAME##_dim)                                                                                                 \
-  struct NAME##_dims : structured<NAME##_dims> {                                                                      \
+  struct NAME##_dims : structured<NAME##_dims, symbolic> {                                                                      \
     static constexpr auto schema = #NAME ".dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor";         \
     template <class T> static T meta(const T& self, std::optional<Ints> dim, bool keepdim) {                          \
       const uint64_t mask = dim ? reduce_mask(*dim, self.ndim(), false) : ~uint64_t(0);                               \
@@ -138,7 +138,7 @@ inline DType truth_type(DType d) { return d == DType::u8 ? DType::u8 : DType::bo
     }                                                                                                                 \
   };                                                                                                                  \
   FB_CARD(NAME##_dims)                                                                                                \
-  struct NAME##_all : structured<NAME##_all> {                                                                        \
+  struct NAME##_all : structured<NAME##_all, symbolic> {                                                                        \
     static constexpr auto schema = #NAME "(Tensor self) -> Tensor";                                                   \
     static constexpr uint32_t forms = form::fn | form::method | form::out;                                            \
     template <class T> static T meta(const T& self) { return reduced(self, {}, false, truth_type(self.dtype())); }    \

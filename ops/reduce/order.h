@@ -17,7 +17,7 @@ template <class T> std::array<T, 2> value_and_place(const char* name, const T& s
 }
 
 #define FB_MEDIAN(NAME, TEXT)                                                                                         \
-  struct NAME : structured<NAME> {                                                                                    \
+  struct NAME : structured<NAME, symbolic> {                                                                                    \
     static constexpr auto schema = #NAME "(Tensor self) -> Tensor";                                                   \
     static constexpr uint32_t forms = form::fn | form::method;                                                        \
     template <class T> static T meta(const T& self) {                                                                 \
@@ -29,7 +29,7 @@ template <class T> std::array<T, 2> value_and_place(const char* name, const T& s
     static constexpr auto doc = #NAME "(input) -> Tensor\n" #NAME "(input, dim, keepdim=False) -> (values, indices)\n\n" TEXT; \
   };                                                                                                                  \
   FB_CARD(NAME)                                                                                                       \
-  struct NAME##_dim : structured<NAME##_dim> {                                                                        \
+  struct NAME##_dim : structured<NAME##_dim, symbolic> {                                                                        \
     static constexpr auto schema = #NAME ".dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"; \
     template <class T> static std::array<T, 2> meta(const T& self, int64_t dim, bool keepdim) {                       \
       return value_and_place(#NAME, self, dim, keepdim);                                                              \
@@ -44,7 +44,7 @@ FB_MEDIAN(median, "The lower of the two middle elements where their number is ev
 FB_MEDIAN(nanmedian, "Median of what is not NaN, the lower one where their number is even.")
 #undef FB_MEDIAN
 
-struct mode : structured<mode> {
+struct mode : structured<mode, symbolic> {
   static constexpr auto schema = "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)";
   template <class T> static std::array<T, 2> meta(const T& self, int64_t dim, bool keepdim) {
     return value_and_place("mode", self, dim, keepdim, true);
@@ -57,10 +57,11 @@ struct mode : structured<mode> {
 };
 FB_CARD(mode)
 
-struct kthvalue : structured<kthvalue> {
+struct kthvalue : structured<kthvalue, symbolic> {
   static constexpr auto schema = "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)";
   template <class T> static std::array<T, 2> meta(const T& self, int64_t k, int64_t dim, bool keepdim) {
-    const int64_t d = wrap_dim(dim, self.ndim()), n = self.ndim() ? self.sizes()[d] : 1;
+    const int64_t d = wrap_dim(dim, self.ndim());
+    const typename T::Int n = self.ndim() ? self.sizes()[d] : typename T::Int(1);
     auto r = value_and_place("kthvalue", self, dim, keepdim);
     FB_CHECK(k >= 1 && k <= n, "kthvalue: k is ", k, "; dimension ", dim, " of shape ", self.sizes(), " has ", n, " elements");
     return r;

@@ -6,15 +6,6 @@
 
 namespace fb {
 
-void check_reduces_something(const char* name, Ints sizes, uint64_t mask, bool all_given) {
-  for (int64_t d = 0; d < sizes.n; ++d)
-    if ((mask >> d & 1) && sizes[d] == 0) {
-      if (all_given)
-        FB_CHECK_INDEX(false, name, ": dimension ", d, " of shape ", sizes, " is empty, and ", name, " of nothing has no value");
-      raise_runtime(name, ": the input of shape ", sizes, " is empty; name a dimension that is not, ", name, " of nothing has no value");
-    }
-}
-
 Tensor with_kept_dims(const Tensor& t, int64_t ndim, Ints dims, bool keepdim) {
   if (keepdim || ndim == 0) return t;
   const uint64_t mask = reduce_mask(dims, ndim);

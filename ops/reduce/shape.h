@@ -16,8 +16,8 @@ inline uint64_t reduce_mask(Ints dims, int64_t ndim, bool empty_is_all = true) {
   }
   return m;
 }
-inline Dims reduced_sizes(Ints sizes, uint64_t mask, bool keepdim) {
-  Dims r;
+template <class I> SmallVec<I, 6> reduced_sizes(Span<I> sizes, uint64_t mask, bool keepdim) {
+  SmallVec<I, 6> r;
   for (int64_t d = 0; d < sizes.n; ++d) {
     if (!(mask >> d & 1)) r.push_back(sizes[d]);
     else if (keepdim) r.push_back(1);
@@ -28,7 +28,14 @@ template <class T> T reduced(const T& self, Ints dims, bool keepdim, DType type)
   return T::empty(reduced_sizes(self.sizes(), reduce_mask(dims, self.ndim()), keepdim), {type, self.device()});
 }
 // Raises where a reduction without identity meets nothing to reduce.
-void check_reduces_something(const char* name, Ints sizes, uint64_t mask, bool all_given);
+template <class I> void check_reduces_something(const char* name, Span<I> sizes, uint64_t mask, bool all_given) {
+  for (int64_t d = 0; d < sizes.n; ++d)
+    if ((mask >> d & 1) && sizes[d] == 0) {
+      if (all_given)
+        FB_CHECK_INDEX(false, name, ": dimension ", d, " of shape ", sizes, " is empty, and ", name, " of nothing has no value");
+      raise_runtime(name, ": the input of shape ", sizes, " is empty; name a dimension that is not, ", name, " of nothing has no value");
+    }
+}
 
 // A result's value with size-1 dimensions where `dims` were reduced, so that it broadcasts against the input.
 Tensor with_kept_dims(const Tensor& t, int64_t ndim, Ints dims, bool keepdim);

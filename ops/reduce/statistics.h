@@ -29,7 +29,7 @@ inline Tensor deviation_gradient(const Tensor& g, const Tensor& self, const Tens
 }
 
 #define FB_SPREAD(NAME, ROOT, TEXT)                                                                                   \
-  struct NAME##_spread : structured<NAME##_spread> {                                                                               \
+  struct NAME##_spread : structured<NAME##_spread, symbolic> {                                                                               \
     static constexpr auto schema = #NAME ".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor"; \
     template <class T> static T meta(const T& self, Ints dim, std::optional<Scalar>, bool keepdim) {                  \
       check_spread_type(#NAME, self.dtype());                                                                         \
@@ -60,7 +60,7 @@ inline Tensor deviation_gradient(const Tensor& g, const Tensor& self, const Tens
     }                                                                                                                 \
   };                                                                                                                  \
   FB_CARD(NAME##_all)                                                                                                 \
-  struct NAME##_mean : structured<NAME##_mean> {                                                                      \
+  struct NAME##_mean : structured<NAME##_mean, symbolic> {                                                                      \
     static constexpr auto schema = #NAME "_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)"; \
     static constexpr uint32_t forms = form::fn;                                                                       \
     template <class T> static std::array<T, 2> meta(const T& self, Ints dim, std::optional<Scalar>, bool keepdim) {   \
@@ -105,7 +105,7 @@ FB_SPREAD(var, false, "Variance")
 FB_SPREAD(std, true, "Standard deviation")
 #undef FB_SPREAD
 
-struct linalg_vector_norm : structured<linalg_vector_norm> {
+struct linalg_vector_norm : structured<linalg_vector_norm, symbolic> {
   static constexpr auto schema =
       "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::out;
@@ -174,7 +174,7 @@ FB_NORM(norm_scalar, "norm.Scalar(Tensor self, Scalar p=2) -> Tensor", "NormBack
   static constexpr auto doc = "norm(input, p=2, dim=None, keepdim=False, dtype=None) -> Tensor\n\nVector norm of order p; see linalg.vector_norm.";)
 #undef FB_NORM
 
-struct logsumexp : structured<logsumexp> {
+struct logsumexp : structured<logsumexp, symbolic> {
   static constexpr auto schema = "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor";
   template <class T> static T meta(const T& self, Ints dim, bool keepdim) {
     return reduced(self, dim, keepdim, is_integral(self.dtype(), true) ? default_dtype : self.dtype());
@@ -226,7 +226,7 @@ struct allclose : composite<allclose> {
 };
 FB_CARD(allclose)
 
-struct hash_tensor : structured<hash_tensor> {
+struct hash_tensor : structured<hash_tensor, symbolic> {
   static constexpr auto schema = "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor";
   template <class T> static T meta(const T& self, Ints dim, bool keepdim, int64_t mode) {
     FB_CHECK(mode == 0, "hash_tensor: mode is ", mode, "; there is only mode 0");

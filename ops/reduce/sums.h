@@ -5,7 +5,7 @@
 
 namespace fb::cards {
 
-struct sum : structured<sum> {
+struct sum : structured<sum, symbolic> {
   static constexpr auto schema = "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, DType dtype) { return reduced(self, {}, false, sum_type(self.dtype(), dtype)); }
@@ -18,7 +18,7 @@ given, is what elements are converted to first. half and bfloat16 add up in floa
 is fixed: the same bits for any strides and any number of threads.)";
 };
 FB_CARD(sum)
-struct sum_dim : structured<sum_dim> {
+struct sum_dim : structured<sum_dim, symbolic> {
   static constexpr auto schema = "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, Ints dim, bool keepdim, DType dtype) {
@@ -31,7 +31,7 @@ struct sum_dim : structured<sum_dim> {
 };
 FB_CARD(sum_dim)
 
-struct nansum : structured<nansum> {
+struct nansum : structured<nansum, symbolic> {
   static constexpr auto schema = "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
   template <class T> static T meta(const T& self, Ints dim, bool keepdim, DType dtype) {
     FB_CHECK(!self.is_complex(), "nansum: the input is ", self.dtype(), "; complex types have no such sum");
@@ -47,7 +47,7 @@ Sum in which NaN counts as zero.)";
 };
 FB_CARD(nansum)
 
-struct mean : structured<mean> {
+struct mean : structured<mean, symbolic> {
   static constexpr auto schema = "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, DType dtype) { return reduced(self, {}, false, mean_type(self.dtype(), dtype, "mean")); }
@@ -60,7 +60,7 @@ struct mean : structured<mean> {
 Arithmetic mean of all elements, or over dim. Takes floating and complex types; the mean of nothing is NaN.)";
 };
 FB_CARD(mean)
-struct mean_dim : structured<mean_dim> {
+struct mean_dim : structured<mean_dim, symbolic> {
   static constexpr auto schema = "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, Ints dim, bool keepdim, DType dtype) {
@@ -88,7 +88,7 @@ Mean of the elements that are not NaN.)";
 };
 FB_CARD(nanmean)
 
-struct prod : structured<prod> {
+struct prod : structured<prod, symbolic> {
   static constexpr auto schema = "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor";
   template <class T> static T meta(const T& self, DType dtype) { return reduced(self, {}, false, sum_type(self.dtype(), dtype)); }
   static Tensor d_self(grad<0> g, in<0> self, result<> out) {
@@ -101,7 +101,7 @@ struct prod : structured<prod> {
 Product of all elements, or over one dimension. Products of integers are int64 and wrap.)";
 };
 FB_CARD(prod)
-struct prod_dim : structured<prod_dim> {
+struct prod_dim : structured<prod_dim, symbolic> {
   static constexpr auto schema = "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
   template <class T> static T meta(const T& self, int64_t dim, bool keepdim, DType dtype) {
     return reduced(self, {dim}, keepdim, sum_type(self.dtype(), dtype));
@@ -115,7 +115,7 @@ struct prod_dim : structured<prod_dim> {
 };
 FB_CARD(prod_dim)
 
-struct count_nonzero : structured<count_nonzero> {
+struct count_nonzero : structured<count_nonzero, symbolic> {
   static constexpr auto schema = "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor";
   template <class T> static T meta(const T& self, Ints dim) {
     return T::empty(reduced_sizes(self.sizes(), reduce_mask(dim, self.ndim()), false), {DType::i64, self.device()});
@@ -134,7 +134,7 @@ struct count_nonzero_dim : composite<count_nonzero_dim> {
 };
 FB_CARD(count_nonzero_dim)
 
-struct trace : structured<trace> {
+struct trace : structured<trace, symbolic> {
   static constexpr auto schema = "trace(Tensor self) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self) {

@@ -12,7 +12,7 @@ Tensor logcumsumexp_gradient(const Tensor& g, const Tensor& self, const Tensor& 
 
 namespace fb::cards {
 
-struct cumsum : structured<cumsum> {
+struct cumsum : structured<cumsum, symbolic> {
   static constexpr auto schema = "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0);
   static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
@@ -28,7 +28,7 @@ Sums of the elements up to and with each one along dim, added up in double; int6
 };
 FB_CARD(cumsum)
 
-struct cumprod : structured<cumprod> {
+struct cumprod : structured<cumprod, symbolic> {
   static constexpr auto schema = "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
   template <class T> static T meta(const T& self, int64_t dim, DType dtype) {
@@ -42,7 +42,7 @@ struct cumprod : structured<cumprod> {
 FB_CARD(cumprod)
 
 #define FB_CUMULATIVE(NAME, TEXT)                                                                                     \
-  struct NAME : structured<NAME> {                                                                                    \
+  struct NAME : structured<NAME, symbolic> {                                                                                    \
     static constexpr auto schema = #NAME "(Tensor self, int dim) -> (Tensor values, Tensor indices)";                 \
     template <class T> static std::array<T, 2> meta(const T& self, int64_t dim) {                                     \
       wrap_dim(dim, self.ndim());                                                                                     \
@@ -61,7 +61,7 @@ FB_CUMULATIVE(cummax, "Greatest")
 FB_CUMULATIVE(cummin, "Least")
 #undef FB_CUMULATIVE
 
-struct logcumsumexp : structured<logcumsumexp> {
+struct logcumsumexp : structured<logcumsumexp, symbolic> {
   static constexpr auto schema = "logcumsumexp(Tensor self, int dim) -> Tensor";
   template <class T> static T meta(const T& self, int64_t dim) {
     wrap_dim(dim, self.ndim());

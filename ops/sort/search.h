@@ -13,7 +13,8 @@ inline bool right_side(bool right, std::optional<std::string_view> side) {
   FB_CHECK(*side == "right" || !right, "searchsorted: side is 'left' but right is True");
   return *side == "right";
 }
-inline void check_searched(const char* name, const Tensor& sequence, const Tensor& values, const Tensor& sorter, bool out_int32) {
+template <class T>
+void check_searched(const char* name, const T& sequence, const T& values, const T& sorter, bool out_int32) {
   FB_CHECK(sequence.ndim() > 0, name, ": the sorted sequence must have a dimension");
   FB_CHECK(sequence.ndim() == 1 || sequence.ndim() == values.ndim(), name, ": the sorted sequence of shape ", sequence.sizes(),
            " must be a vector or have as many dimensions as the values, of shape ", values.sizes());
@@ -30,7 +31,7 @@ inline void check_searched(const char* name, const Tensor& sequence, const Tenso
            sequence.sizes()[sequence.ndim() - 1], " elements, places in it do not fit into int32");
 }
 
-struct searchsorted : structured<searchsorted> {
+struct searchsorted : structured<searchsorted, symbolic> {
   static constexpr auto schema =
       "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::out;
@@ -93,7 +94,7 @@ inline void check_isin(DType elements, DType test) {
   for (DType d : {elements, test})
     FB_CHECK(!fb::is_complex(d) && d != DType::boolean && !is_float8(d), "isin: an argument is ", d, ", which it does not compare");
 }
-struct isin : structured<isin> {
+struct isin : structured<isin, symbolic> {
   static constexpr auto schema = "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::out;
   template <class T> static T meta(const T& elements, const T& test, bool, bool) {

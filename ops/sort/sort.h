@@ -11,7 +11,7 @@ inline Tensor sorted_gradient(const Tensor& g, Ints sizes, int64_t dim, const Te
   return op<"scatter_">(zero, dim, indices, g);
 }
 
-struct sort_stable : structured<sort_stable> {
+struct sort_stable : structured<sort_stable, symbolic> {
   static constexpr auto schema =
       "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)";
   static constexpr auto grad_name = "SortBackward0";
@@ -55,13 +55,14 @@ struct msort : composite<msort> {
 };
 FB_CARD(msort)
 
-struct topk : structured<topk> {
+struct topk : structured<topk, symbolic> {
   static constexpr auto schema = "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)";
   template <class T> static std::array<T, 2> meta(const T& self, int64_t k, int64_t dim, bool, bool) {
     FB_CHECK(!self.is_complex(), "topk: the input is ", self.dtype(), ", complex numbers have no order");
-    const int64_t d = wrap_dim(dim, self.ndim()), n = self.ndim() ? self.sizes()[d] : 1;
+    const int64_t d = wrap_dim(dim, self.ndim());
+    const typename T::Int n = self.ndim() ? self.sizes()[d] : typename T::Int(1);
     FB_CHECK(k >= 0 && k <= n, "topk: k is ", k, ", it must be between 0 and ", n, ", the size of dimension ", d, " of the input");
-    Dims sizes(self.sizes());
+    typename T::Sizes sizes(self.sizes());
     if (sizes.size()) sizes[d] = k;
     return {T::empty(sizes, self.options()), T::empty(sizes, {DType::i64, self.device()})};
   }

@@ -8,10 +8,10 @@ namespace fb::cards {
 struct view_as_real : view<view_as_real> {
   static constexpr auto schema = "view_as_real(Tensor(a) self) -> Tensor(a)";
   static constexpr uint32_t forms = form::fn;
-  static Geometry geometry(const Tensor& self) {
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self) {
     FB_CHECK(self.is_complex(), "view_as_real: takes a complex tensor, this one of shape ", self.sizes(), " is ", self.dtype());
     FB_CHECK(!self.is_conj(), "view_as_real: takes no lazily conjugated tensor (shape ", self.sizes(), "); resolve_conj() it first, which copies");
-    Geometry g = same_geometry(self);
+    auto g = same_geometry(self);
     for (int64_t i = 0; i < g.strides.size(); ++i) g.strides[i] *= 2;
     g.sizes.push_back(2);
     g.strides.push_back(1);
@@ -30,10 +30,10 @@ FB_CARD(view_as_real)
 struct view_as_complex : view<view_as_complex> {
   static constexpr auto schema = "view_as_complex(Tensor(a) self) -> Tensor(a)";
   static constexpr uint32_t forms = form::fn;
-  static Geometry geometry(const Tensor& self) {
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self) {
     FB_CHECK(self.dtype() == DType::f32 || self.dtype() == DType::f64 || self.dtype() == DType::f16,
              "view_as_complex: takes float16, float32 and float64, this tensor of shape ", self.sizes(), " is ", self.dtype());
-    Geometry g = same_geometry(self);
+    auto g = same_geometry(self);
     const int64_t n = self.ndim();
     FB_CHECK(n > 0, "view_as_complex: a tensor without dimensions has no last dimension of size 2");
     FB_CHECK(self.sizes()[n - 1] == 2, "view_as_complex: the last dimension must have size 2, the shape is ", self.sizes());
@@ -60,10 +60,10 @@ FB_CARD(view_as_complex)
 struct conj_view : view<conj_view> {
   static constexpr auto schema = "_conj(Tensor(a) self) -> Tensor(a)";
   static constexpr auto grad_name = "ConjBackward0";
-  static Geometry geometry(const Tensor& self) {
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self) {
     FB_CHECK(self.is_complex(), "_conj: takes a complex tensor, this one of shape ", self.sizes(), " is ", self.dtype());
-    Geometry g = same_geometry(self);
-    g.bits = (self->flags & (kConj | kNeg)) ^ kConj;
+    auto g = same_geometry(self);
+    g.bits = ((self.is_conj() ? kConj : 0) | (self.is_neg() ? kNeg : 0)) ^ kConj;
     return g;
   }
   static Tensor d_self(grad<0> g) { return op<"conj">(g); }
@@ -73,9 +73,9 @@ FB_CARD(conj_view)
 
 struct neg_view : view<neg_view> {
   static constexpr auto schema = "_neg_view(Tensor(a) self) -> Tensor(a)";
-  static Geometry geometry(const Tensor& self) {
-    Geometry g = same_geometry(self);
-    g.bits = (self->flags & (kConj | kNeg)) ^ kNeg;
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self) {
+    auto g = same_geometry(self);
+    g.bits = ((self.is_conj() ? kConj : 0) | (self.is_neg() ? kNeg : 0)) ^ kNeg;
     return g;
   }
   static Tensor d_self(grad<0> g) { return op<"neg">(g); }

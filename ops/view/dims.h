@@ -7,10 +7,10 @@ namespace fb::cards {
 
 struct permute : view<permute> {
   static constexpr auto schema = "permute(Tensor(a) self, int[] dims) -> Tensor(a)";
-  static Geometry geometry(const Tensor& self, Ints dims) {
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self, Ints dims) {
     FB_CHECK(dims.n == self.ndim(), "permute: ", dims.n, " dims ", dims, " were given for a tensor of shape ", self.sizes());
     dim_set("permute", dims, self.ndim());
-    Geometry g{Dims(dims.n), Dims(dims.n), self.offset()};
+    GeometryOf<typename T::Int> g{typename T::Sizes(dims.n), typename T::Sizes(dims.n), self.offset()};
     for (int64_t i = 0; i < dims.n; ++i) {
       const int64_t d = wrap_dim(dims[i], dims.n);
       g.sizes[i] = self.sizes()[d];
@@ -33,8 +33,8 @@ FB_CARD(permute)
 struct transpose : view<transpose> {
   static constexpr auto schema = "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)";
   static constexpr uint32_t forms = form::fn | form::method | form::inplace;
-  static Geometry geometry(const Tensor& self, int64_t d0, int64_t d1) {
-    Geometry g = same_geometry(self);
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self, int64_t d0, int64_t d1) {
+    auto g = same_geometry(self);
     const int64_t a = wrap_dim(d0, self.ndim()), b = wrap_dim(d1, self.ndim());
     if (a == b) return g;
     std::swap(g.sizes[a], g.sizes[b]);
@@ -68,7 +68,7 @@ FB_SWAP(swapdims, dim0, dim1)
 struct t : view<t> {
   static constexpr auto schema = "t(Tensor(a) self) -> Tensor(a)";
   static constexpr uint32_t forms = form::fn | form::method | form::inplace;
-  static Geometry geometry(const Tensor& self) {
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self) {
     FB_CHECK(self.ndim() <= 2, "t: takes at most 2 dimensions, the shape is ", self.sizes(), "; use mT or transpose()");
     return self.ndim() < 2 ? same_geometry(self) : transpose::geometry(self, 0, 1);
   }
@@ -169,11 +169,11 @@ struct movedim : composite<movedim> {
 };
 FB_CARD(movedim)
 
-inline Geometry squeeze_geometry(const Tensor& self, const bool* drop) {
-  Geometry g;
+template <class T> GeometryOf<typename T::Int> squeeze_geometry(const T& self, const bool* drop) {
+  GeometryOf<typename T::Int> g;
   g.offset = self.offset();
   for (int64_t i = 0; i < self.ndim(); ++i) {
-    if (self.sizes()[i] == 1 && drop[i]) continue;
+    if (drop[i] && self.sizes()[i] == 1) continue;
     g.sizes.push_back(self.sizes()[i]);
     g.strides.push_back(self.strides()[i]);
   }
@@ -183,7 +183,7 @@ inline Geometry squeeze_geometry(const Tensor& self, const bool* drop) {
 struct squeeze : view<squeeze> {
   static constexpr auto schema = "squeeze(Tensor(a) self) -> Tensor(a)";
   static constexpr uint32_t forms = form::fn | form::method | form::inplace;
-  static Geometry geometry(const Tensor& self) {
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self) {
     const SmallVec<bool, 16> all(self.ndim(), true);
     return squeeze_geometry(self, all.data());
   }
@@ -198,7 +198,7 @@ FB_CARD(squeeze)
 struct squeeze_dim : view<squeeze_dim> {
   static constexpr auto schema = "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)";
   static constexpr uint32_t forms = form::fn | form::method | form::inplace;
-  static Geometry geometry(const Tensor& self, int64_t dim) {
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self, int64_t dim) {
     const int64_t d = wrap_dim(dim, self.ndim());
     SmallVec<bool, 16> drop(self.ndim() + 1, false);
     drop[d] = true;
@@ -212,7 +212,7 @@ FB_CARD(squeeze_dim)
 struct squeeze_dims : view<squeeze_dims> {
   static constexpr auto schema = "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)";
   static constexpr uint32_t forms = form::fn | form::method | form::inplace;
-  static Geometry geometry(const Tensor& self, Ints dims) {
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self, Ints dims) {
     return squeeze_geometry(self, dim_set("squeeze", dims, self.ndim()).data());
   }
   static Tensor d_self(grad<0> g, shape_of<0> x) { return op<"reshape">(g, x->sizes); }
@@ -223,10 +223,10 @@ FB_CARD(squeeze_dims)
 struct unsqueeze : view<unsqueeze> {
   static constexpr auto schema = "unsqueeze(Tensor(a) self, int dim) -> Tensor(a)";
   static constexpr uint32_t forms = form::fn | form::method | form::inplace;
-  static Geometry geometry(const Tensor& self, int64_t dim) {
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self, int64_t dim) {
     const int64_t d = wrap_dim(dim, self.ndim() + 1);
-    Geometry g = same_geometry(self);
-    const int64_t stride = d < self.ndim() ? int64_t(uint64_t(g.sizes[d]) * uint64_t(g.strides[d])) : 1;
+    auto g = same_geometry(self);
+    const typename T::Int stride = d < self.ndim() ? rules_of_shape::stride_times(g.sizes[d], g.strides[d]) : typename T::Int(1);
     g.sizes.insert(d, 1);
     g.strides.insert(d, stride);
     return g;

@@ -2,14 +2,29 @@
 #pragma once
 #include <optional>
 
+#include "core/shape_rules.h"
 #include "dispatch/card.h"
 
 namespace fb {
 
 // Replaces the one -1 of `shape` so that it holds numel elements; raises where that cannot be.
-inline Dims infer_shape(Ints shape, int64_t numel) {
-  Dims out(shape);
-  int64_t known = 1, open = -1;
+inline int64_t product_of_sizes(int64_t a, int64_t b, bool& over) {
+  int64_t r;
+  over |= __builtin_mul_overflow(a, b, &r);
+  return r;
+}
+template <class I> I product_of_sizes(const I& a, const I& b, bool&) { return a * b; }
+// Adds s to sum; false where that does not fit.
+inline bool add_size(int64_t& sum, int64_t s) { return !__builtin_add_overflow(sum, s, &sum); }
+template <class I> bool add_size(I& sum, const I& s) {
+  sum += s;
+  return true;
+}
+
+template <class I> SmallVec<I, 6> infer_shape(Span<I> shape, std::type_identity_t<I> numel) {
+  SmallVec<I, 6> out(shape);
+  I known = 1;
+  int64_t open = -1;
   bool over = false;
   for (int64_t i = 0; i < shape.n; ++i) {
     if (shape[i] == -1) {
@@ -17,70 +32,73 @@ inline Dims infer_shape(Ints shape, int64_t numel) {
       open = i;
     } else {
       FB_CHECK(shape[i] >= 0, "size ", shape[i], " at dimension ", i, " of shape ", shape, " is negative; only one -1 is allowed");
-      over |= __builtin_mul_overflow(known, shape[i], &known);
+      known = product_of_sizes(known, shape[i], over);
     }
   }
-  for (int64_t s : shape)
+  for (const I& s : shape)
     if (s == 0) known = 0, over = false;
   if (open >= 0 && known == 0)
-    FB_CHECK(numel != 0, "shape ", shape, " is ambiguous for a tensor of 0 elements: any size would do for -1");
-  const bool ok = !over && (open < 0 ? known == numel : known != 0 && numel % known == 0);
+    FB_CHECK(!(numel == 0), "shape ", shape, " is ambiguous for a tensor of 0 elements: any size would do for -1");
+  const bool ok = !over && (open < 0 ? known == numel : !(known == 0) && numel % known == 0);
   FB_CHECK(ok, "shape ", shape, " is invalid for a tensor of ", numel, " elements");
   if (open >= 0) out[open] = numel / known;
   return out;
 }
 
 // Strides with which a tensor of (sizes, strides) reads as `to` without a copy; nothing where there are none.
-inline std::optional<Dims> view_strides(Ints sizes, Ints strides, Ints to) {
-  int64_t numel = 1;
-  for (int64_t s : sizes) numel *= s;
-  if (numel == 0) return sizes == to ? Dims(strides) : contiguous_strides(to);
-  Dims out(to.n, 1);
-  int64_t j = to.n - 1, i = sizes.n - 1, next = 1;
+template <class I> std::optional<SmallVec<I, 6>> view_strides(Span<I> sizes, Span<I> strides, Span<I> to) {
+  I numel = 1;
+  for (const I& s : sizes) numel *= s;
+  if (numel == 0) return sizes == to ? SmallVec<I, 6>(strides) : contiguous_strides(to);
+  SmallVec<I, 6> out(to.n, I(1));
+  int64_t j = to.n - 1, i = sizes.n - 1;
+  I next = 1;
   while (i >= 0) {
     if (sizes[i] == 1) {
       --i;
       continue;
     }
     // A run of old dimensions that step through memory as one.
-    int64_t run = sizes[i], stride = strides[i], k = i - 1;
+    I run = sizes[i], stride = strides[i];
+    int64_t k = i - 1;
     for (; k >= 0; --k) {
       if (sizes[k] == 1) continue;
-      if (strides[k] != stride * run) break;
+      if (!(strides[k] == stride * run)) break;
       run *= sizes[k];
     }
     next = stride;
     while (j >= 0 && (run > 1 || to[j] == 1)) {
-      if (run % to[j] != 0) return std::nullopt;
+      if (!(run % to[j] == 0)) return std::nullopt;
       out[j] = next;
       next *= to[j];
       run /= to[j];
       --j;
     }
-    if (run != 1) return std::nullopt;
+    if (!(run == 1)) return std::nullopt;
     i = k;
   }
   for (; j >= 0; --j) {
-    if (to[j] != 1) return std::nullopt;
+    if (!(to[j] == 1)) return std::nullopt;
     out[j] = next;
   }
   return out;
 }
 
 // Sizes and strides of `self` broadcast to `to`, where -1 keeps a size.
-inline Geometry expand_geometry(const Tensor& self, Ints to) {
+template <class T> GeometryOf<typename T::Int> expand_geometry(const T& self, Span<typename T::Int> to) {
+  using I = typename T::Int;
   FB_CHECK(to.n >= self.ndim(), "expand: ", to.n, " sizes ", to, " were given for a tensor of shape ", self.sizes(),
            "; at least ", self.ndim(), " are needed");
-  Geometry g{Dims(to), Dims(to.n, 0), self.offset()};
+  GeometryOf<I> g{typename T::Sizes(to), typename T::Sizes(to.n, I(0)), self.offset()};
   const int64_t lead = to.n - self.ndim();
   for (int64_t i = to.n - 1; i >= 0; --i) {
     if (i < lead) {
       FB_CHECK(to[i] >= 0, "expand: size ", to[i], " at the new leading dimension ", i, " of ", to, " must be at least 0");
-      g.strides[i] = i + 1 < to.n ? g.sizes[i + 1] * g.strides[i + 1] : 1;
-      if (to[i] != 1) g.strides[i] = 0;
+      g.strides[i] = i + 1 < to.n ? g.sizes[i + 1] * g.strides[i + 1] : I(1);
+      if (!(to[i] == 1)) g.strides[i] = 0;
       continue;
     }
-    const int64_t size = self.sizes()[i - lead], stride = self.strides()[i - lead];
+    const I size = self.sizes()[i - lead], stride = self.strides()[i - lead];
     if (to[i] == -1 || to[i] == size) {
       g.sizes[i] = size;
       g.strides[i] = stride;
@@ -93,7 +111,9 @@ inline Geometry expand_geometry(const Tensor& self, Ints to) {
   return g;
 }
 
-inline Geometry same_geometry(const Tensor& t) { return {Dims(t.sizes()), Dims(t.strides()), t.offset()}; }
+template <class T> GeometryOf<typename T::Int> same_geometry(const T& t) {
+  return {typename T::Sizes(t.sizes()), typename T::Sizes(t.strides()), t.offset()};
+}
 
 // Raises unless (sizes, strides, offset) lies within the storage of t, in elements of its type.
 inline void check_window(const char* name, const Tensor& t, Ints sizes, Ints strides, int64_t offset) {
@@ -109,7 +129,7 @@ inline void check_window(const char* name, const Tensor& t, Ints sizes, Ints str
 }
 
 // dim for a tensor that must have one.
-inline int64_t wrap_dim_of(const char* name, const Tensor& self, int64_t dim) {
+template <class T> int64_t wrap_dim_of(const char* name, const T& self, int64_t dim) {
   FB_CHECK_INDEX(self.ndim() > 0, name, ": a tensor without dimensions has none to take (dim is ", dim, ")");
   return wrap_dim(dim, self.ndim());
 }

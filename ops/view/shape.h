@@ -52,7 +52,7 @@ FB_CARD(as_strided_backward)
 struct alias : view<alias> {
   static constexpr auto schema = "alias(Tensor(a) self) -> Tensor(a)";
   static constexpr uint32_t forms = form::hidden;
-  static Geometry geometry(const Tensor& self) { return same_geometry(self); }
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self) { return same_geometry(self); }
   static Tensor d_self(grad<0> g) { return g; }
   using vjp = rules<wrt<0, d_self>>;
 };
@@ -70,9 +70,9 @@ FB_CARD(detach)
 struct view_ : view<view_> {
   static constexpr auto schema = "view(Tensor(a) self, int[] size) -> Tensor(a)";
   static constexpr uint32_t forms = form::method;
-  static Geometry geometry(const Tensor& self, Ints size) {
-    const Dims to = infer_shape(size, self.numel());
-    const auto st = view_strides(self.sizes(), self.strides(), to);
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self, Span<typename T::Int> size) {
+    const auto to = infer_shape(size, self.numel());
+    const auto st = view_strides(self.sizes(), self.strides(), to.span());
     FB_CHECK(st, "view: a tensor of shape ", self.sizes(), " and strides ", self.strides(), " cannot be seen as shape ", to,
              " without a copy; use reshape()");
     return {to, *st, self.offset()};
@@ -89,8 +89,8 @@ FB_CARD(view_)
 struct view_dtype : view<view_dtype> {
   static constexpr auto schema = "view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)";
   static constexpr uint32_t forms = form::method;
-  static Geometry geometry(const Tensor& self, DType to) {
-    Geometry g = same_geometry(self);
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self, DType to) {
+    auto g = same_geometry(self);
     g.dtype = to;
     FB_CHECK(!self.is_conj() || fb::is_complex(to), "view: a conjugate tensor cannot be read as ", to, "; resolve_conj() it first");
     FB_CHECK(!self.is_neg() || to == self.dtype(), "view: a negated view cannot be read as ", to, "; resolve_neg() it first");
@@ -139,7 +139,7 @@ struct reshape : composite<reshape> {
   static constexpr auto schema = "reshape(Tensor(a) self, int[] shape) -> Tensor(a)";
   static Tensor body(const Tensor& self, Ints shape) {
     const Dims to = infer_shape(shape, self.numel());
-    if (self.is_contiguous() || view_strides(self.sizes(), self.strides(), to)) return op<"view">(self, to);
+    if (self.is_contiguous() || view_strides(self.sizes(), self.strides(), to.span())) return op<"view">(self, to);
     return op<"_unsafe_view">(op<"clone">(self, MemoryFormat::contiguous), to);
   }
   static constexpr auto doc = R"(reshape(input, shape) -> Tensor
@@ -223,7 +223,7 @@ FB_CARD(ravel)
 struct expand : view<expand> {
   static constexpr auto schema = "expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)";
   static constexpr uint32_t forms = form::method;
-  static Geometry geometry(const Tensor& self, Ints size, bool) { return expand_geometry(self, size); }
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self, Span<typename T::Int> size, bool) { return expand_geometry(self, size); }
   static Tensor d_self(grad<0> g, shape_of<0> x) { return op<"sum_to_size">(g, x->sizes); }
   using vjp = rules<wrt<0, d_self>>;
   static constexpr auto doc = R"(expand(*sizes) -> Tensor

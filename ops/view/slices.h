@@ -7,12 +7,13 @@ namespace fb::cards {
 
 struct select : view<select> {
   static constexpr auto schema = "select.int(Tensor(a) self, int dim, int index) -> Tensor(a)";
-  static Geometry geometry(const Tensor& self, int64_t dim, int64_t index) {
-    const int64_t d = wrap_dim_of("select", self, dim), size = self.sizes()[d];
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self, int64_t dim, int64_t index) {
+    const int64_t d = wrap_dim_of("select", self, dim);
+    const typename T::Int size = self.sizes()[d];
     FB_CHECK_INDEX(index >= -size && index < size, "select: index ", index, " is out of range for dimension ", dim,
                    " of size ", size, " in a tensor of shape ", self.sizes());
-    Geometry g = same_geometry(self);
-    g.offset += (index < 0 ? index + size : index) * g.strides[d];
+    auto g = same_geometry(self);
+    g.offset += (index < 0 ? index + size : typename T::Int(index)) * g.strides[d];
     g.sizes.erase(d);
     g.strides.erase(d);
     return g;
@@ -28,25 +29,28 @@ A view at one index of a dimension, which is dropped.)";
 FB_CARD(select)
 
 // start and end of a slice clamped into [0, size], as Python does.
-inline int64_t clamp_slice(int64_t i, int64_t size) {
+template <class I> I clamp_slice(I i, const I& size) {
   if (i < 0) i += size;
-  return i < 0 ? 0 : i > size ? size : i;
+  return i < 0 ? I(0) : i > size ? size : i;
 }
 
 struct slice : view<slice> {
   static constexpr auto schema = "slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)";
   static constexpr uint32_t forms = form::hidden;
-  static Geometry geometry(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
-    const int64_t d = wrap_dim_of("slice", self, dim), size = self.sizes()[d];
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self, int64_t dim, std::optional<typename T::Int> start,
+                                                                        std::optional<typename T::Int> end, int64_t step) {
+    using I = typename T::Int;
+    const int64_t d = wrap_dim_of("slice", self, dim);
+    const I size = self.sizes()[d];
     FB_CHECK(step > 0, "slice: step ", step, " must be greater than 0");
-    const int64_t a = start ? clamp_slice(*start, size) : 0;
-    int64_t b = end ? clamp_slice(*end, size) : size;
+    const I a = start ? clamp_slice(*start, size) : I(0);
+    I b = end ? clamp_slice(*end, size) : size;
     if (b < a) b = a;
-    Geometry g = same_geometry(self);
-    const int64_t n = b - a;
+    auto g = same_geometry(self);
+    const I n = b - a;
     g.offset += a * g.strides[d];
-    g.sizes[d] = n == 0 ? 0 : (n - 1) / step + 1;
-    g.strides[d] = int64_t(uint64_t(g.strides[d]) * uint64_t(step));
+    g.sizes[d] = n == 0 ? I(0) : (n - 1) / step + 1;
+    g.strides[d] = rules_of_shape::stride_times(g.strides[d], I(step));
     return g;
   }
   static Tensor d_self(grad<0> g, shape_of<0> x, arg<1, int64_t> dim, arg<2, std::optional<int64_t>> start,
@@ -88,20 +92,21 @@ FB_CARD(narrow_tensor)
 
 struct diagonal : view<diagonal> {
   static constexpr auto schema = "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)";
-  static Geometry geometry(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self, int64_t offset, int64_t dim1, int64_t dim2) {
     const int64_t n = self.ndim();
     int64_t a = wrap_dim(dim1, n), b = wrap_dim(dim2, n);
     FB_CHECK(a != b, "diagonal: dim1 ", dim1, " and dim2 ", dim2, " are the same dimension of a tensor of shape ", self.sizes());
-    Geometry g = same_geometry(self);
-    const int64_t rows = g.sizes[a], cols = g.sizes[b], sa = g.strides[a], sb = g.strides[b];
+    auto g = same_geometry(self);
+    using I = typename T::Int;
+    const I rows = g.sizes[a], cols = g.sizes[b], sa = g.strides[a], sb = g.strides[b];
     // offset > 0: above the main diagonal.
-    const int64_t length = offset >= 0 ? std::min(rows, cols > offset ? cols - offset : 0)
-                                       : std::min(rows > -offset && offset != INT64_MIN ? rows + offset : 0, cols);
+    const I right = cols > offset ? cols - offset : I(0), below = offset != INT64_MIN && rows > -offset ? rows + offset : I(0);
+    const I length = offset >= 0 ? (right < rows ? right : rows) : (cols < below ? cols : below);
     if (length > 0) g.offset += offset >= 0 ? offset * sb : -offset * sa;
     if (a > b) std::swap(a, b);
     g.sizes.erase(b), g.strides.erase(b);
     g.sizes.erase(a), g.strides.erase(a);
-    g.sizes.push_back(length > 0 ? length : 0);
+    g.sizes.push_back(length > 0 ? length : I(0));
     g.strides.push_back(sa + sb);
     return g;
   }
@@ -118,13 +123,14 @@ FB_CARD(diagonal)
 struct unfold : view<unfold> {
   static constexpr auto schema = "unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)";
   static constexpr uint32_t forms = form::method;
-  static Geometry geometry(const Tensor& self, int64_t dim, int64_t size, int64_t step) {
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self, int64_t dim, int64_t size, int64_t step) {
     const int64_t d = wrap_dim(dim, self.ndim());
-    const int64_t have = self.ndim() ? self.sizes()[d] : 1, stride = self.ndim() ? self.strides()[d] : 1;
+    using I = typename T::Int;
+    const I have = self.ndim() ? self.sizes()[d] : I(1), stride = self.ndim() ? self.strides()[d] : I(1);
     FB_CHECK(size >= 0, "unfold: size ", size, " must be at least 0");
     FB_CHECK(size <= have, "unfold: size ", size, " is larger than dimension ", dim, " of size ", have, " in a tensor of shape ", self.sizes());
     FB_CHECK(step > 0, "unfold: step ", step, " must be greater than 0");
-    Geometry g = same_geometry(self);
+    auto g = same_geometry(self);
     if (self.ndim()) {
       g.sizes[d] = (have - size) / step + 1;
       g.strides[d] = stride * step;

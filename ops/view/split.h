@@ -5,11 +5,11 @@
 
 namespace fb::cards {
 
-inline std::vector<Geometry> split_geometry(const Tensor& self, int64_t d, Ints sizes) {
-  std::vector<Geometry> out;
+template <class T> std::vector<GeometryOf<typename T::Int>> split_geometry(const T& self, int64_t d, Span<typename T::Int> sizes) {
+  std::vector<GeometryOf<typename T::Int>> out;
   out.reserve(size_t(sizes.n));
-  Geometry g = same_geometry(self);
-  for (int64_t s : sizes) {
+  auto g = same_geometry(self);
+  for (const auto& s : sizes) {
     g.sizes[d] = s;
     out.push_back(g);
     g.offset += s * g.strides[d];
@@ -29,13 +29,13 @@ inline Dims even_split(const char* name, const Tensor& self, int64_t size, int64
   return sizes;
 }
 
-inline void check_split_sizes(const char* name, const Tensor& self, Ints sizes, int64_t dim) {
+template <class T> void check_split_sizes(const char* name, const T& self, Span<typename T::Int> sizes, int64_t dim) {
   FB_CHECK(self.ndim() > 0, name, ": a tensor without dimensions has none to split (dim is ", dim, ")");
-  const int64_t n = self.sizes()[wrap_dim(dim, self.ndim())];
-  int64_t sum = 0;
-  for (int64_t s : sizes) {
+  const auto n = self.sizes()[wrap_dim(dim, self.ndim())];
+  typename T::Int sum = 0;
+  for (const auto& s : sizes) {
     FB_CHECK(s >= 0, name, ": split size ", s, " of ", sizes, " is negative");
-    FB_CHECK(!__builtin_add_overflow(sum, s, &sum), name, ": split sizes ", sizes, " overflow");
+    FB_CHECK(add_size(sum, s), name, ": split sizes ", sizes, " overflow");
   }
   FB_CHECK(sum == n, name, ": split sizes ", sizes, " add up to ", sum, ", dimension ", dim, " of shape ", self.sizes(), " has ", n);
 }
@@ -56,7 +56,7 @@ FB_CARD(split)
 
 struct split_with_sizes : view<split_with_sizes> {
   static constexpr auto schema = "split_with_sizes(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]";
-  static std::vector<Geometry> geometry(const Tensor& self, Ints sizes, int64_t dim) {
+  template <class T> static std::vector<GeometryOf<typename T::Int>> geometry(const T& self, Span<typename T::Int> sizes, int64_t dim) {
     check_split_sizes("split_with_sizes", self, sizes, dim);
     return split_geometry(self, wrap_dim(dim, self.ndim()), sizes);
   }

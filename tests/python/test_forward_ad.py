@@ -268,6 +268,42 @@ def test_functional():
     assert torch.allclose(F.vjp(lambda a: a.exp(), x, v)[1], x.exp() * v)
 
 
+# ---- torch.func ----
+
+def test_func_jvp():
+    from torch.func import jvp
+    x, t = torch.tensor([0.5, 2.0], dtype=D), torch.tensor([1.0, -1.0], dtype=D)
+    out, moved = jvp(lambda a: {"s": a.sin(), "c": [a * 2, torch.ones(1)]}, (x,), (t,))
+    assert torch.equal(out["s"], x.sin()) and torch.allclose(moved["s"], x.cos() * t) and torch.equal(moved["c"][1], torch.zeros(1))
+    out, moved, aux = jvp(lambda a: (a.exp(), "kept"), (x,), (t,), has_aux=True)
+    assert aux == "kept" and torch.allclose(moved, x.exp() * t)
+    cube = lambda a: a ** 3  # noqa: E731
+    twice = jvp(lambda a: jvp(cube, (a,), (t,))[1], (x,), (t,))[1]
+    assert torch.allclose(twice, 6 * x * t * t)
+    thrice = jvp(lambda a: jvp(lambda b: jvp(cube, (b,), (t,))[1], (a,), (t,))[1], (x,), (t,))[1]
+    assert torch.allclose(thrice, 6 * t ** 3)
+    w = x.clone().requires_grad_()
+    assert torch.allclose(torch.autograd.grad(jvp(cube, (w,), (t,))[1].sum(), w)[0], 6 * x * t)
+    for bad in ((x, t), ((x,), t), ((), ()), ((x,), (t, t)), ((x,), (torch.ones(3),)), ((x,), (1.0,))):
+        with pytest.raises(RuntimeError):
+            jvp(cube, *bad)
+    with pytest.raises(RuntimeError, match="strict"):
+        jvp(lambda a: torch.ones(2), (x,), (t,), strict=True)
+    with pytest.raises(NotImplementedError, match="vmap"):
+        torch.func.vmap(cube)
+
+
+def test_func_jacfwd():
+    from torch.func import jacfwd
+    x = torch.tensor([0.5, 2.0, -1.0], dtype=D)
+    f = lambda a: torch.stack([a.prod(), (a * a).sum()])  # noqa: E731
+    assert torch.allclose(jacfwd(f)(x), torch.autograd.functional.jacobian(f, x))
+    g = lambda a: (a ** 3).sum() + a.prod()  # noqa: E731
+    assert torch.allclose(jacfwd(jacfwd(g))(x), torch.autograd.functional.hessian(g, x))
+    a, b = jacfwd(lambda p, q: p * q, argnums=(0, 1))(x, x + 1)
+    assert torch.allclose(a, torch.diag(x + 1)) and torch.allclose(b, torch.diag(x))
+
+
 # ---- every operator ----
 # Arguments are made from the schema: a few shapes and numbers are tried until the call works. Then, for random v and w,
 # <w, J v> from forward mode must be <J^T w, v> from reverse mode, and near the difference quotient.
