@@ -9,6 +9,7 @@ namespace fb::compile {
 struct Statistics {
   int64_t kernels = 0;           // made so far
   double milliseconds = 0;       // spent on making them
+  double median = 0;             // milliseconds of the middle one
 };
 
 struct Compiler {

@@ -1,8 +1,10 @@
 #include "compile/kernels.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "core/error.h"
 #include "dispatch/thread_state.h"
@@ -12,7 +14,7 @@ namespace fb::compile {
 namespace {
 
 std::mutex lock;
-Statistics made;
+std::vector<double> made;            // milliseconds of each kernel
 
 bool accepts(const OpEntry& op, const Value* args, std::string* why) {
   if (op.form != OpForm::functional) {
@@ -43,14 +45,19 @@ Entry kernel(const std::string& key, tile::Program (*make)(const void*), const v
   if (!e) {
     const auto start = std::chrono::steady_clock::now();
     e = compile(make(context));
-    ++made.kernels;
-    made.milliseconds += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    made.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
   return e;
 }
 Statistics statistics() {
   const std::lock_guard<std::mutex> hold(lock);
-  return made;
+  Statistics s;
+  s.kernels = int64_t(made.size());
+  for (double t : made) s.milliseconds += t;
+  std::vector<double> sorted = made;
+  std::sort(sorted.begin(), sorted.end());
+  if (!sorted.empty()) s.median = sorted[sorted.size() / 2];
+  return s;
 }
 void raise_errors(int32_t errors) {
   if (errors >> tile::kZeroDivisor & 1) math::detail::raise_zero_divisor();

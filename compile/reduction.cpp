@@ -320,8 +320,8 @@ void run_reduction(const OpEntry& op, const Value* args, Results& res) {
   const bool across = s.inner == 1 && !s.dense && s.kept > 0 && g.kept.strides.back() == x.item_bytes() &&
                       g.kept.sizes.back() >= kColumns && g.blocks >= 1;
   if (g.blocks > 1 && !across) {
-    means = Tensor::empty({out.numel()}, {compute, DeviceType::cpu});
-    partial = Tensor::empty({out.numel() * g.blocks}, {compute, DeviceType::cpu});
+    means = Tensor::empty(Dims{out.numel()}, {compute, DeviceType::cpu});
+    partial = Tensor::empty(Dims{out.numel() * g.blocks}, {compute, DeviceType::cpu});
   }
   auto address = [](const Tensor& t) { return t.defined() && t.numel() ? reinterpret_cast<int64_t>(t.data()) : 0; };
   std::vector<int64_t> words{0, 0, address(x), address(out), address(means), address(partial), g.blocks, g.outer.numel, g.inner.numel,
@@ -340,7 +340,7 @@ void run_reduction(const OpEntry& op, const Value* args, Results& res) {
       w[1] = hi;
       Tensor own;
       if (scratch) {
-        own = Tensor::empty({scratch}, {DType::u8, DeviceType::cpu});
+        own = Tensor::empty(Dims{scratch}, {DType::u8, DeviceType::cpu});
         w[5] = address(own);
       }
       entry(w.data());

@@ -11,19 +11,19 @@ namespace fb::cards {
 struct mse_terms : pointwise<mse_terms> {
   static constexpr auto schema = "_mse_terms(Tensor self, Tensor target) -> Tensor";
   static constexpr uint32_t forms = form::hidden;
-  template <class V> static V fn(V x, V t) { return (x - t) * (x - t); }
+  template <class V> static constexpr V fn(V x, V t) { return (x - t) * (x - t); }
 };
 FB_CARD(mse_terms)
 struct mse_slopes : pointwise<mse_slopes> {
   static constexpr auto schema = "_mse_slopes(Tensor grad_output, Tensor self, Tensor target, float scale) -> Tensor";
   static constexpr uint32_t forms = form::hidden;
-  template <class V> static V fn(V g, V x, V t, V scale) { return k<V>(2) * scale * (x - t) * g; }
+  template <class V> static constexpr V fn(V g, V x, V t, V scale) { return k<V>(2) * scale * (x - t) * g; }
 };
 FB_CARD(mse_slopes)
 struct smooth_l1_terms : pointwise<smooth_l1_terms> {
   static constexpr auto schema = "_smooth_l1_terms(Tensor self, Tensor target, float beta) -> Tensor";
   static constexpr uint32_t forms = form::hidden;
-  template <class V> static V fn(V x, V t, V beta) {
+  template <class V> static constexpr V fn(V x, V t, V beta) {
     const V d = abs(x - t);
     return select(d < beta, k<V>(0.5) * d * d / beta, d - k<V>(0.5) * beta);
   }
@@ -32,7 +32,7 @@ FB_CARD(smooth_l1_terms)
 struct smooth_l1_slopes : pointwise<smooth_l1_slopes> {
   static constexpr auto schema = "_smooth_l1_slopes(Tensor grad_output, Tensor self, Tensor target, float beta, float scale) -> Tensor";
   static constexpr uint32_t forms = form::hidden;
-  template <class V> static V fn(V g, V x, V t, V beta, V scale) {
+  template <class V> static constexpr V fn(V g, V x, V t, V beta, V scale) {
     const V d = x - t, far = select(d <= -beta, -(scale * g), scale * g);
     return select(abs(d) < beta, scale * d * g / beta, select(d == k<V>(0), k<V>(0), far));
   }
@@ -41,7 +41,7 @@ FB_CARD(smooth_l1_slopes)
 struct huber_terms : pointwise<huber_terms> {
   static constexpr auto schema = "_huber_terms(Tensor self, Tensor target, float delta) -> Tensor";
   static constexpr uint32_t forms = form::hidden;
-  template <class V> static V fn(V x, V t, V delta) {
+  template <class V> static constexpr V fn(V x, V t, V delta) {
     const V d = abs(x - t);
     return select(d <= delta, k<V>(0.5) * d * d, delta * (d - k<V>(0.5) * delta));
   }
@@ -50,7 +50,7 @@ FB_CARD(huber_terms)
 struct huber_slopes : pointwise<huber_slopes> {
   static constexpr auto schema = "_huber_slopes(Tensor grad_output, Tensor self, Tensor target, float delta, float scale) -> Tensor";
   static constexpr uint32_t forms = form::hidden;
-  template <class V> static V fn(V g, V x, V t, V delta, V scale) {
+  template <class V> static constexpr V fn(V g, V x, V t, V delta, V scale) {
     const V d = x - t;
     return select(d <= -delta, -(scale * g * delta), select(d >= delta, scale * g * delta, scale * d * g));
   }
@@ -61,7 +61,7 @@ FB_CARD(huber_slopes)
 struct bce_terms : pointwise<bce_terms> {
   static constexpr auto schema = "_bce_terms(Tensor self, Tensor target) -> Tensor";
   static constexpr uint32_t forms = form::hidden;
-  template <class V> static V fn(V x, V t) {
+  template <class V> static constexpr V fn(V x, V t) {
     const V low = math::maximum(math::log(x), k<V>(-100)), high = math::maximum(math::log1p(-x), k<V>(-100));
     const V l = (t - k<V>(1)) * high - t * low;
     return select((t >= k<V>(0)) & (t <= k<V>(1)), l, k<V>(std::numeric_limits<double>::quiet_NaN()));
@@ -71,7 +71,7 @@ FB_CARD(bce_terms)
 struct bce_slopes : pointwise<bce_slopes> {
   static constexpr auto schema = "_bce_slopes(Tensor grad_output, Tensor self, Tensor target, float scale) -> Tensor";
   static constexpr uint32_t forms = form::hidden;
-  template <class V> static V fn(V g, V x, V t, V scale) {
+  template <class V> static constexpr V fn(V g, V x, V t, V scale) {
     return scale * g * (x - t) / math::maximum((k<V>(1) - x) * x, k<V>(1e-12));
   }
 };
@@ -79,25 +79,25 @@ FB_CARD(bce_slopes)
 struct bce_logits_terms : pointwise<bce_logits_terms> {
   static constexpr auto schema = "_bce_logits_terms(Tensor target, Tensor self) -> Tensor";
   static constexpr uint32_t forms = form::hidden;
-  template <class V> static V fn(V t, V x) { return (k<V>(1) - t) * x - math::log_sigmoid(x); }
+  template <class V> static constexpr V fn(V t, V x) { return (k<V>(1) - t) * x - math::log_sigmoid(x); }
 };
 FB_CARD(bce_logits_terms)
 struct bce_logits_weighted_terms : pointwise<bce_logits_weighted_terms> {
   static constexpr auto schema = "_bce_logits_weighted_terms(Tensor target, Tensor self, Tensor pos_weight) -> Tensor";
   static constexpr uint32_t forms = form::hidden;
-  template <class V> static V fn(V t, V x, V p) { return (k<V>(1) - t) * x - ((p - k<V>(1)) * t + k<V>(1)) * math::log_sigmoid(x); }
+  template <class V> static constexpr V fn(V t, V x, V p) { return (k<V>(1) - t) * x - ((p - k<V>(1)) * t + k<V>(1)) * math::log_sigmoid(x); }
 };
 FB_CARD(bce_logits_weighted_terms)
 struct bce_logits_slopes : pointwise<bce_logits_slopes> {
   static constexpr auto schema = "_bce_logits_slopes(Tensor grad_output, Tensor self, Tensor target, float scale) -> Tensor";
   static constexpr uint32_t forms = form::hidden;
-  template <class V> static V fn(V g, V x, V t, V scale) { return (math::sigmoid(x) - t) * g * scale; }
+  template <class V> static constexpr V fn(V g, V x, V t, V scale) { return (math::sigmoid(x) - t) * g * scale; }
 };
 FB_CARD(bce_logits_slopes)
 struct soft_margin_slopes : pointwise<soft_margin_slopes> {
   static constexpr auto schema = "_soft_margin_slopes(Tensor grad_output, Tensor self, Tensor target, float scale) -> Tensor";
   static constexpr uint32_t forms = form::hidden;
-  template <class V> static V fn(V g, V x, V t, V scale) { return -(scale * t * math::sigmoid(-(t * x)) * g); }
+  template <class V> static constexpr V fn(V g, V x, V t, V scale) { return -(scale * t * math::sigmoid(-(t * x)) * g); }
 };
 FB_CARD(soft_margin_slopes)
 

@@ -39,8 +39,8 @@ TEST(CompiledReduction, VarHasTheEagerBits) {
     both(op<"randn">(Dims{}, d), std::nullopt, Scalar(0), false, "0-d");
     both(op<"randn">(Dims{0, 3}, d), Dims{0}, std::nullopt, false, "of nothing");
     both(op<"randn">(Dims{0, 3}, d), Dims{1}, std::nullopt, false, "nothing");
-    both(numbers({5000}, d, 3), std::nullopt, std::nullopt, false, "special values");
-    both(numbers({60, 50}, d, 4), Dims{1}, std::nullopt, false, "special values, rows");
+    both(numbers(Dims{5000}, d, 3), std::nullopt, std::nullopt, false, "special values");
+    both(numbers(Dims{60, 50}, d, 4), Dims{1}, std::nullopt, false, "special values, rows");
   }
 }
 
