@@ -10,8 +10,7 @@ namespace fb::cards {
     static constexpr uint32_t forms = form::hidden;                                                                     \
     template <class T> static T meta(const T& g, const T& x) {                                                          \
       pool::check_input("adaptive_avg_pool" #N "d_backward", g, N, false);                                              \
-      FB_CHECK(g.ndim() == x.ndim(), "adaptive_avg_pool" #N "d_backward: grad_output has shape ", g.sizes(),            \
-               " and self shape ", x.sizes(), "; they must have as many dimensions");                                   \
+      pool::check_backward("adaptive_avg_pool" #N "d_backward", g, x, N);                                               \
       const Dims out(x.sizes());                                                                                        \
       return MAKE(x.options());                                                                                         \
     }                                                                                                                   \
@@ -51,8 +50,7 @@ namespace fb::cards {
         "adaptive_max_pool" #N "d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor";                  \
     static constexpr uint32_t forms = form::hidden;                                                                     \
     template <class T> static T meta(const T& g, const T& x, const T& i) {                                              \
-      FB_CHECK(g.sizes() == i.sizes() && g.ndim() == x.ndim(), "adaptive_max_pool" #N                                   \
-               "d_backward: grad_output has shape ", g.sizes(), ", indices ", i.sizes(), " and self ", x.sizes());      \
+      pool::check_backward("adaptive_max_pool" #N "d_backward", g, x, N, &i);                                           \
       const Dims out(x.sizes());                                                                                        \
       return MAKE(x.options());                                                                                         \
     }                                                                                                                   \

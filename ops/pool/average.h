@@ -14,6 +14,7 @@ namespace fb::cards {
       FB_CHECK(!div || *div != 0, "avg_pool" #N "d_backward: divisor_override must not be 0");                       \
       const Dims of = pool::window_sizes("avg_pool" #N "d_backward", x, N, k, s, p, Ints{1}, c);                        \
       FB_CHECK(g.sizes() == of, "avg_pool" #N "d_backward: grad_output has shape ", g.sizes(), ", the windows make ", of); \
+      pool::check_backward("avg_pool" #N "d_backward", g, x, N);                                                        \
       const Dims out(x.sizes());                                                                                        \
       return MAKE;                                                                                                      \
     }                                                                                                                   \

@@ -32,8 +32,7 @@ template <class T> Dims fractional_sizes(const char* name, const T& x, int64_t n
                                    "] kernel_size, int[" #N "] output_size, Tensor indices) -> Tensor";                 \
     static constexpr uint32_t forms = form::hidden;                                                                     \
     template <class T> static T meta(const T& g, const T& x, Ints, Ints, const T& i) {                                  \
-      FB_CHECK(g.sizes() == i.sizes() && g.ndim() == x.ndim(), "fractional_max_pool" #N                                 \
-               "d_backward: grad_output has shape ", g.sizes(), ", indices ", i.sizes(), " and self ", x.sizes());      \
+      pool::check_backward("fractional_max_pool" #N "d_backward", g, x, N, &i);                                         \
       return T::empty(x.sizes(), x.options());                                                                          \
     }                                                                                                                   \
     static Tensor d(grad<0> gg, in<4> indices, shape_of<0> out) { return pool::pick(*gg, *indices, out.sizes(), N); }   \

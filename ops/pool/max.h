@@ -11,8 +11,7 @@ namespace fb::cards {
                                    "] dilation, bool ceil_mode, Tensor indices) -> Tensor";                             \
     static constexpr uint32_t forms = form::hidden;                                                                     \
     template <class T> static T meta(const T& g, const T& x, Ints, Ints, Ints, Ints, bool, const T& i) {                \
-      FB_CHECK(g.sizes() == i.sizes(), "max_pool" #N "d_with_indices_backward: grad_output has shape ", g.sizes(),      \
-               " and indices ", i.sizes());                                                                             \
+      pool::check_backward("max_pool" #N "d_with_indices_backward", g, x, N, &i);                                       \
       return MAKE;                                                                                                      \
     }                                                                                                                   \
     static Tensor d(grad<0> gg, in<7> indices, shape_of<0> out) { return pool::pick(*gg, *indices, out.sizes(), N); }   \

@@ -20,6 +20,17 @@ template <class T> void check_input(const char* name, const T& x, int64_t nd, bo
            " dimensions, not empty but for the batch, got shape ", x.sizes());
 }
 
+// Of gradients: grad (.., *places) and self (.., *spatial) of the same leading dimensions, and indices as grad.
+template <class T> void check_backward(const char* name, const T& g, const T& x, int64_t nd, const T* indices = nullptr) {
+  const int64_t lead = x.ndim() - nd;
+  bool ok = (lead == 1 || lead == 2) && g.ndim() == x.ndim() && (!indices || indices->sizes() == g.sizes());
+  for (int64_t i = 0; ok && i < lead; ++i) ok = g.sizes()[i] == x.sizes()[i];
+  FB_CHECK(ok, name, ": grad_output has shape ", g.sizes(), ", which does not go with self of shape ", x.sizes(),
+           indices ? " and indices of shape " : "", indices ? text(indices->sizes()) : std::string());
+  FB_CHECK(!indices || indices->dtype() == DType::i64, name, ": indices must be of type int64, got ", indices ? indices->dtype() : DType::i64);
+  FB_CHECK(g.dtype() == x.dtype(), name, ": grad_output is of type ", g.dtype(), " and self of type ", x.dtype());
+}
+
 // Of the inputs of one-dimensional kinds, which compute as planes of height 1.
 inline void check_signals(const char* name, const Tensor& x) {
   FB_CHECK(x.ndim() == 2 || x.ndim() == 3, name, ": expected an input of 2 or 3 dimensions, got shape ", x.sizes());

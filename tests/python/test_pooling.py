@@ -268,3 +268,14 @@ def test_empty_batch_and_meta():
     assert F.adaptive_avg_pool2d(torch.empty(0, 3, 8, 8), 3).shape == (0, 3, 3, 3)
     y, i = F.max_pool2d(torch.empty(2, 3, 8, 8, device="meta"), 2, return_indices=True)
     assert y.is_meta and i.dtype == torch.int64 and y.shape == (2, 3, 4, 4)
+
+
+@pytest.mark.parametrize("name,rest", [("max_pool3d_with_indices", ([2] * 3, [], [0] * 3, [1] * 3, False)), ("fractional_max_pool2d", ([2] * 2, [3] * 2)), ("adaptive_max_pool2d", ())])
+def test_gradients_that_do_not_go_with_the_input_are_refused(name, rest):
+    nd = int(name.split("pool")[1][0])
+    back = getattr(torch.ops.aten, name + "_backward")
+    x, g, i = torch.randn(1, 2, *[4] * nd), torch.randn(1, 2, *[2] * nd), torch.zeros(1, 2, *[2] * nd, dtype=torch.int64)
+    assert back(g, x, *rest, i).shape == x.shape
+    for a, b, c in ((g, torch.zeros(()), i), (torch.zeros(0), x, i), (g[:, :1], x, i[:, :1]), (g, x, i.int()), (g, x, i + 1000), (g, torch.zeros(1, 2, *[0] * nd), i)):
+        with pytest.raises(RuntimeError):
+            back(a, b, *rest, c)
