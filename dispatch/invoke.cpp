@@ -128,9 +128,6 @@ void run_direct(const OpEntry& op, const Value* args, Results& out) {
     op.card->meta(op, args, out);
     if (d.is_meta()) return;
     out.clear();
-  } else if (d.is_meta() && op.schema.writes && args[0].tag == Tag::tensor) {  // values are all that it writes
-    out.push(args[0].tensor());
-    return;
   }
   check_readable(op, d, args);
   select_kernel(op, d, args).run(op, args, out);

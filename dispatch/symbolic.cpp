@@ -143,14 +143,18 @@ Ints SymValue::example_list() const {
   return example_ints;
 }
 
-bool has_symbolic_rule(const OpEntry& op) { return op.card->kind == CardKind::pointwise || rule_of(op); }
+// Writes values into its only tensor, so that no sizes can disagree.
+static bool fills(const OpEntry& op) {
+  return op.card->kind == CardKind::direct && op.schema.writes && op.schema.tensor_mask == 1 && !op.schema.list_mask;
+}
+
+bool has_symbolic_rule(const OpEntry& op) { return op.card->kind == CardKind::pointwise || rule_of(op) || fills(op); }
 
 SymResults symbolic_meta(const OpEntry& op, const SymValue* args) {
   const OpEntry& f = *op.functional;
   const size_t n = f.schema.args.size();
   const SymRun rule = rule_of(op);
-  const bool fills = op.card->kind == CardKind::direct && op.schema.writes && !op.card->meta;
-  if (!rule && op.card->kind != CardKind::pointwise && !fills)
+  if (!has_symbolic_rule(op))
     raise_not_implemented("symbolic sizes through ", op.schema.full_name(), ": its shape rule is for plain integers only");
   Results plain;
   {
@@ -161,7 +165,7 @@ SymResults symbolic_meta(const OpEntry& op, const SymValue* args) {
   }
   SymResults out;
   if (rule) rule(args, out);
-  else if (op.card->kind == CardKind::direct) out.push_back(args[0].tensors.at(0));  // writes its first argument, which nothing checks
+  else if (fills(op)) out.push_back(args[0].tensors.at(0));
   else out.push_back(pointwise_result(f, args, plain[0]));
   FB_CHECK(int(out.size()) == plain.size(), op.schema.full_name(), ": ", int64_t(out.size()), " symbolic results, ", int64_t(plain.size()), " plain ones");
   for (size_t i = 0; i < out.size(); ++i) {
