@@ -20,12 +20,38 @@ template <class T> auto comparable(T x) {
   if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>) return float(x);
   else return x;
 }
-// NaN is above every number.
-template <class T> bool less(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>)
-    if (a != a || b != b) return a == a && b != b;
-  return a < b;
+// Rows of `width` elements of one type: which of two comes first, and whether they differ. Sorting goes through these two,
+// so that it is compiled once for all types.
+struct Rows {
+  const void* data;
+  int64_t width;
+  int (*order)(const void* data, int64_t width, int64_t a, int64_t b);
+  bool (*unlike)(const void* data, int64_t width, int64_t a, int64_t b);
+  bool before(int64_t a, int64_t b) const {
+    const int c = order(data, width, a, b);
+    return c < 0 || (c == 0 && a < b);
+  }
+  bool differ(int64_t a, int64_t b) const { return unlike(data, width, a, b); }
+};
+// NaN is above every number, and differs from every NaN.
+template <class T> int order_of(const void* data, int64_t width, int64_t a, int64_t b) {
+  const T* p = static_cast<const T*>(data);
+  for (int64_t k = 0; k < width; ++k) {
+    const auto x = comparable(p[a * width + k]), y = comparable(p[b * width + k]);
+    const bool x_nan = x != x, y_nan = y != y;
+    if (x_nan != y_nan) return x_nan ? 1 : -1;
+    if (x < y) return -1;
+    if (y < x) return 1;
+  }
+  return 0;
 }
+template <class T> bool unlike_of(const void* data, int64_t width, int64_t a, int64_t b) {
+  const T* p = static_cast<const T*>(data);
+  for (int64_t k = 0; k < width; ++k)
+    if (comparable(p[a * width + k]) != comparable(p[b * width + k])) return true;
+  return false;
+}
+template <class T> Rows rows_of(const T* p, int64_t width) { return {p, width, &order_of<T>, &unlike_of<T>}; }
 
 struct Groups {
   std::vector<int64_t> first;    // place of the first member
@@ -53,15 +79,18 @@ template <class Order, class Differ> Groups cut(int64_t n, Order order, Differ d
   return g;
 }
 
-// Pieces of fixed size are sorted by themselves and merged pairwise, so the order does not depend on threads.
-template <class E, class Less> void sort_pieces(std::vector<E>& v, Less lt) {
+// The places of n rows in order. Pieces of fixed size are sorted by themselves and merged pairwise, so the result does not
+// depend on threads.
+std::vector<int64_t> sorted_places(int64_t n, const Rows& rows) {
+  std::vector<int64_t> v(static_cast<size_t>(n));
+  std::iota(v.begin(), v.end(), 0);
+  auto lt = [rows](int64_t a, int64_t b) { return rows.before(a, b); };
   constexpr int64_t kPiece = 1 << 16;
-  const int64_t n = int64_t(v.size());
   parallel_for(0, (n + kPiece - 1) / kPiece, 1, [&](int64_t lo, int64_t hi) {
     for (int64_t p = lo; p < hi; ++p) std::sort(v.begin() + p * kPiece, v.begin() + std::min(n, (p + 1) * kPiece), lt);
   });
-  if (n <= kPiece) return;
-  std::vector<E> other(v.size());
+  if (n <= kPiece) return v;
+  std::vector<int64_t> other(v.size());
   for (int64_t width = kPiece; width < n; width *= 2) {
     parallel_for(0, (n + 2 * width - 1) / (2 * width), 1, [&](int64_t lo, int64_t hi) {
       for (int64_t p = lo; p < hi; ++p) {
@@ -71,6 +100,7 @@ template <class E, class Less> void sort_pieces(std::vector<E>& v, Less lt) {
     });
     v.swap(other);
   }
+  return v;
 }
 
 Result flat_unique(const char* name, const Tensor& self, bool sorted, bool want_inverse, bool want_counts) {
@@ -91,12 +121,7 @@ Result flat_unique(const char* name, const Tensor& self, bool sorted, bool want_
           const Keyed<K>* order = radix_sort(keyed.get(), keyed.get() + n, n);
           g = cut(n, [order](int64_t j) { return int64_t(order[j].at); }, differ, inv);
         } else if (sorted) {
-          std::vector<int64_t> order(static_cast<size_t>(n));
-          std::iota(order.begin(), order.end(), 0);
-          sort_pieces(order, [p](int64_t a, int64_t b) {
-            const auto x = comparable(p[a]), y = comparable(p[b]);
-            return less(x, y) || (!less(y, x) && a < b);
-          });
+          const std::vector<int64_t> order = sorted_places(n, rows_of(p, 1));
           g = cut(n, [&](int64_t j) { return order[size_t(j)]; }, differ, inv);
         } else {
           g = cut(n, [](int64_t j) { return j; }, differ, inv);
@@ -125,32 +150,17 @@ Result slices_unique(const char* name, const Tensor& self, int64_t dim, bool sor
   const Tensor moved = packed(op<"movedim">(self, d, int64_t(0)));
   const int64_t n = self.sizes()[d], width = self.numel() / n;
   const Tensor inverse = Tensor::empty(Ints{n}, {DType::i64, self.device()});
-  Groups g;
+  Rows rows{};
   const bool known = visit_types<float, double, half, bfloat16, int64_t, int32_t, int16_t, int8_t, uint8_t, uint16_t, uint32_t, uint64_t, bool>(
-      moved.dtype(), [&]<class T>() {
-        const T* p = moved.ptr<T>();
-        auto differ = [p, width](int64_t a, int64_t b) {
-          for (int64_t k = 0; k < width; ++k)
-            if (comparable(p[a * width + k]) != comparable(p[b * width + k])) return true;
-          return false;
-        };
-        std::vector<int64_t> order(static_cast<size_t>(n));
-        std::iota(order.begin(), order.end(), 0);
-        if (sorted)
-          sort_pieces(order, [p, width](int64_t a, int64_t b) {
-            for (int64_t k = 0; k < width; ++k) {
-              const auto x = comparable(p[a * width + k]), y = comparable(p[b * width + k]);
-              if (less(x, y)) return true;
-              if (less(y, x)) return false;
-            }
-            return a < b;
-          });
-        g = cut(n, [&](int64_t j) { return order[size_t(j)]; }, differ, inverse.ptr<int64_t>());
-      });
+      moved.dtype(), [&]<class T>() { rows = rows_of(moved.ptr<T>(), width); });
   if (!known) raise_not_implemented(name, " is not there for type ", self.dtype());
+  auto differ = [rows](int64_t a, int64_t b) { return rows.differ(a, b); };
+  const std::vector<int64_t> order = sorted ? sorted_places(n, rows) : std::vector<int64_t>();
+  const Groups g = sorted ? cut(n, [&](int64_t j) { return order[size_t(j)]; }, differ, inverse.ptr<int64_t>())
+                          : cut(n, [](int64_t j) { return j; }, differ, inverse.ptr<int64_t>());
   const Dims count(1, int64_t(g.first.size()));
-  const Tensor rows = op<"index_select">(moved, int64_t(0), places(g.first, count, self.device()));
-  return {op<"movedim">(rows, int64_t(0), d), inverse, places(g.members, count, self.device())};
+  const Tensor firsts = op<"index_select">(moved, int64_t(0), places(g.first, count, self.device()));
+  return {op<"movedim">(firsts, int64_t(0), d), inverse, places(g.members, count, self.device())};
 }
 
 Result unique2_cpu(const Tensor& self, bool, bool inverse, bool counts) { return flat_unique("_unique2", self, true, inverse, counts); }
