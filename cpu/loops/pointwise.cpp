@@ -87,7 +87,9 @@ void run_range(const PointwiseLoop& L, int64_t lo, int64_t hi, bool stream) {
 }  // namespace
 
 void run_pointwise_loop(PointwiseLoop& L) {
-  const bool stream = L.numel * item_size(L.op[0].computed) >= kStreamBytes;
+  // Large results go past the cache, unless they take the place of an operand: those lines are in the cache already.
+  bool stream = L.numel * item_size(L.op[0].computed) >= kStreamBytes;
+  for (int i = 1; i <= L.nin; ++i) stream = stream && L.op[i].data != L.op[0].data;
   if (L.numel <= kGrain) return run_range(L, 0, L.numel, false);
   parallel_for(0, L.numel, kGrain, [&](int64_t lo, int64_t hi) { run_range(L, lo, hi, stream); });
 }

@@ -68,11 +68,15 @@ template <class F, class A> struct ReduceLoops {
       return x[0];
     }
   }
+  static constexpr int64_t kAhead = 2048;  // bytes
   FB_SIMD static void add_run(V (&a)[NV], const A* p, int64_t n, V q) {
     int64_t i = 0;
-    for (; i + tree::lanes <= n; i += tree::lanes)
+    for (; i + tree::lanes <= n; i += tree::lanes) {
+      for (size_t at = 0; at < tree::lanes * sizeof(A); at += 64)  // the next rows, which the hardware finds only at its own pace
+        __builtin_prefetch(reinterpret_cast<const char*>(p + i) + kAhead + at);
 #pragma GCC unroll 32
       for (int v = 0; v < NV; ++v) a[v] = step(a[v], load_v(p + i + v * L), q);
+    }
     const int64_t rest = n - i;
     if (rest == 0) return;
 #pragma GCC unroll 32
