@@ -113,6 +113,9 @@ Tensor nonzero_cpu(const Tensor& self) {
 
 // The elements of self, in row-major order, where the mask of its shape holds.
 Tensor masked_take_cpu(const Tensor& self, const Tensor& mask) {
+  FB_CHECK(!self.is_meta() && !mask.is_meta(), "_masked_take: the meta device has no elements to count, self ", self.sizes(), ", mask ", mask.sizes());
+  FB_CHECK(mask.dtype() == DType::boolean, "_masked_take: mask is ", mask.dtype(), ", it must be bool");
+  FB_CHECK(mask.sizes() == self.sizes(), "_masked_take: mask of shape ", mask.sizes(), " for self of shape ", self.sizes());
   const Tensor x = self.is_contiguous() ? self : op<"clone">(self, MemoryFormat::contiguous);
   const Truth t(mask, self.sizes());
   const std::vector<int64_t> before = true_before(t.p, t.n);
