@@ -207,8 +207,11 @@ void samples_backward_cpu(Tensor& out, const Tensor& grad, const Tensor& weight,
   const int64_t n = out.numel(), width = weight.sizes()[1];
   if (n == 0) return;
   const char* name = "_embedding_bag_per_sample_weights_backward";
+  FB_CHECK(grad.ndim() == 2 && grad.sizes()[1] == width && grad.dtype() == weight.dtype(), name, ": grad has shape ", grad.sizes(), " and type ", grad.dtype(),
+           ", weight ", weight.sizes(), " and ", weight.dtype());
   const std::vector<int64_t> at = checked_positions(name, indices, weight.sizes()[0], 0, false, false);
   const std::vector<int64_t> bag = checked_positions(name, cards::bag_of_each(indices, offsets, map), INT64_MAX, 0, false, false);
+  FB_CHECK(int64_t(at.size()) == n && int64_t(bag.size()) == n, name, ": ", at.size(), " indices, ", bag.size(), " places in offset2bag, ", n, " results");
   const Tensor g = packed(grad), w = packed(weight);
   const int64_t bags = g.sizes()[0];
   const bool known = visit_types<float, double, half, bfloat16>(w.dtype(), [&]<class T>() {

@@ -13,6 +13,9 @@ int64_t class_at(const char* name, int64_t t, int64_t classes) {
   return t;
 }
 template <class F> void on_type(const Tensor& x, F&& f) { visit_types<float, double>(x.dtype(), f); }
+void check_gradient(const char* name, const Tensor& g, const Tensor& x, int64_t n) {
+  FB_CHECK(g.numel() == n && g.dtype() == x.dtype(), name, ": grad_output has shape ", g.sizes(), " and type ", g.dtype(), "; it must have ", n, " elements of ", x.dtype());
+}
 // What the reduction makes of the row sums, and what a row's gradient is multiplied by.
 double row_share(int64_t reduction, int64_t n, int64_t c) { return 1.0 / double(reduction == cards::loss::kMean ? n * c : c); }
 
@@ -42,6 +45,9 @@ void multi_margin_backward(Tensor& gx, const Tensor& g0, const Tensor& x0, const
   const auto [n, c] = cards::loss::rows_of("multi_margin_loss", x0.sizes());
   const Tensor g = op<"contiguous">(g0), x = op<"contiguous">(x0), t = op<"contiguous">(t0), w = w0.defined() ? op<"contiguous">(w0) : w0;
   const bool each = reduction == cards::loss::kNone, square = p.to_double() == 2;
+  check_gradient("multi_margin_loss_backward", g, x, each ? n : 1);
+  FB_CHECK(t.numel() == n && (!w.defined() || (w.numel() == c && w.dtype() == x.dtype())), "multi_margin_loss_backward: target ", t.sizes(), " or weight ",
+           w.defined() ? w.sizes() : Ints(), " does not fit the input of shape ", x.sizes());
   const double m = margin.to_double(), share = row_share(reduction, n, c);
   on_type(x, [&, n = n, c = c]<class T>() {
     for (int64_t i = 0; i < n; ++i) {
@@ -98,7 +104,9 @@ void multilabel_backward(Tensor& gx, const Tensor& g0, const Tensor& x0, const T
   const Tensor g = op<"contiguous">(g0), x = op<"contiguous">(x0), t = op<"contiguous">(t0), marks = op<"contiguous">(is_target);
   FB_CHECK(marks.numel() == x.numel() && marks.dtype() == x.dtype(), "multilabel_margin_loss_backward: is_target has shape ", is_target.sizes(), " and type ", is_target.dtype(),
            "; it must be as the input, ", x.sizes(), " of ", x.dtype());
+  FB_CHECK(t.sizes() == x.sizes(), "multilabel_margin_loss_backward: target has shape ", t.sizes(), ", the input ", x.sizes());
   const bool each = reduction == cards::loss::kNone && x.ndim() == 2;
+  check_gradient("multilabel_margin_loss_backward", g, x, each ? n : 1);
   const double share = row_share(reduction, n, c);
   on_type(x, [&, n = n, c = c]<class T>() {
     std::vector<double> sums(static_cast<size_t>(c));

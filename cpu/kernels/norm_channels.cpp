@@ -268,6 +268,10 @@ std::array<Tensor, 3> batch_backward(const Tensor& grad, const Tensor& input, co
 std::array<Tensor, 3> batch_norm_backward_cpu(const Tensor& g, const Tensor& x, const Tensor& w, const Tensor& rm, const Tensor& rv, const Tensor& mean,
                                               const Tensor& invstd, bool train, double eps, Span<bool> mask) {
   FB_CHECK(g.sizes() == x.sizes(), "native_batch_norm_backward: grad_out has shape ", g.sizes(), ", input ", x.sizes());
+  FB_CHECK(x.ndim() > 1, "native_batch_norm_backward: input of shape ", x.sizes(), " has no channels");
+  for (const Tensor* t : {&w, train ? &mean : &rm, train ? &invstd : &rv})
+    FB_CHECK(t->defined() ? t->numel() == x.sizes()[1] : t == &w, "native_batch_norm_backward: ", t == &w ? "weight" : "the statistics", " of shape ",
+             t->defined() ? t->sizes() : Ints(), " for ", x.sizes()[1], " channels");
   return compute_type(x.dtype()) == DType::f64 ? batch_backward<double>(g, x, w, rm, rv, mean, invstd, train, eps, mask)
                                                : batch_backward<float>(g, x, w, rm, rv, mean, invstd, train, eps, mask);
 }
@@ -378,6 +382,11 @@ std::array<Tensor, 3> group_backward(const Tensor& grad, const Tensor& input, co
 std::array<Tensor, 3> group_norm_backward_cpu(const Tensor& g, const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& w, int64_t N, int64_t C,
                                               int64_t S, int64_t G, Span<bool> mask) {
   FB_CHECK(g.sizes() == x.sizes(), "native_group_norm_backward: grad_out has shape ", g.sizes(), ", input ", x.sizes());
+  FB_CHECK(N >= 0 && C >= 0 && S >= 0 && G > 0 && C % G == 0 && x.numel() == N * C * S, "native_group_norm_backward: ", N, " x ", C, " x ", S, " elements in ", G,
+           " groups do not fit input of shape ", x.sizes());
+  FB_CHECK(mean.numel() == N * G && rstd.numel() == N * G, "native_group_norm_backward: mean and rstd have shapes ", mean.sizes(), " and ", rstd.sizes(),
+           ", they must have ", N * G, " elements");
+  FB_CHECK(!w.defined() || w.numel() == C, "native_group_norm_backward: weight has shape ", w.sizes(), ", there are ", C, " channels");
   return compute_type(x.dtype()) == DType::f64 ? group_backward<double>(g, x, mean, rstd, w, N, C, S, G, mask)
                                                : group_backward<float>(g, x, mean, rstd, w, N, C, S, G, mask);
 }

@@ -170,6 +170,9 @@ std::array<Tensor, 3> layer_norm_backward_cpu(const Tensor& g, const Tensor& x, 
                                               const Tensor& w, const Tensor& b, Span<bool> mask) {
   FB_CHECK(g.sizes() == x.sizes(), "native_layer_norm_backward: grad_out has shape ", g.sizes(), ", input ", x.sizes());
   const int64_t n = row_length(shape);
+  FB_CHECK(mean.numel() == rstd.numel() && mean.numel() * n == x.numel(), "native_layer_norm_backward: mean and rstd have shapes ", mean.sizes(), " and ",
+           rstd.sizes(), ", input ", x.sizes(), " has rows of ", n, " elements");
+  FB_CHECK(!w.defined() || w.numel() == n, "native_layer_norm_backward: weight has shape ", w.sizes(), ", rows have ", n, " elements");
   return compute_type(x.dtype()) == DType::f64 ? backward<double>(g, x, n, shape, mean, rstd, w, b, mask)
                                                : backward<float>(g, x, n, shape, mean, rstd, w, b, mask);
 }

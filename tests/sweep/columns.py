@@ -236,10 +236,14 @@ def schema(record):
         before = [(t._version, t.clone()) for t in filled.tensors]
         result = run(*filled.args, **filled.kwargs)
         written = filled.args[0] if taken.writes and filled.args else None
+        further = [t for (kind, _), a in zip(taken.args, filled.args) if "!" in kind for t in flat(a) if t is not written]
         for t, (version, copy) in zip(filled.tensors, before):
             if t is written:
                 assert t._version > version, at + "writes its first argument without a new version"
                 assert flat(result)[0] is t, at + "the result is not the argument that is written"
+                continue
+            if any(t is w for w in further):
+                assert t._version > version or same_bits(t, copy), at + "writes an argument without a new version"
                 continue
             assert t._version == version, at + "an argument has a new version"
             assert same_bits(t, copy), at + "an argument was changed"
