@@ -117,6 +117,10 @@ void layer_forward(Tensor& out, Tensor& hy, Tensor& cy, Tensor& workspace, const
 
 void layer_backward(Tensor& d_gates, Tensor& d_hx, Tensor& d_cx, const Tensor& gy0, const Tensor& gh0, const Tensor& gc0, const Tensor& w_hh0, const Tensor& cx0, const Tensor& workspace,
               int64_t steps, bool reverse) {
+  auto fits = [](const Tensor& t, Dims shape) { return !t.defined() || (t.dtype() == DType::f32 && t.sizes() == shape.span()); };
+  const Dims state(cx0.sizes());
+  FB_CHECK(fits(cx0, state) && fits(gh0, state) && fits(gc0, state) && fits(gy0, {steps, state[0], state[1]}) && fits(w_hh0, {4 * state[1], state[1]}),
+           "_lstm_steps_backward: gradients or weight_hh, whose shape is ", w_hh0.sizes(), ", are not float32 or do not fit ", steps, " steps of states of shape ", cx0.sizes());
   auto ready = [](const Tensor& t) { return t.defined() ? op<"contiguous">(t) : t; };
   const Tensor gy = ready(gy0), gh = ready(gh0), w_hh = ready(w_hh0), cx = ready(cx0);
   const Layer l{steps, cx.sizes()[0], cx.sizes()[1], reverse};

@@ -30,6 +30,7 @@ struct lstm_steps_backward : structured<lstm_steps_backward> {
       "_lstm_steps_backward(Tensor? grad_output, Tensor? grad_hy, Tensor? grad_cy, Tensor weight_hh, Tensor cx, Tensor workspace, int steps, bool reverse) -> (Tensor, Tensor, Tensor)";
   static constexpr uint32_t forms = form::hidden;
   template <class T> static std::array<T, 3> meta(const T&, const T&, const T&, const T& w, const T& cx, const T&, int64_t steps, bool) {
+    FB_CHECK(cx.ndim() == 2 && steps >= 0, "_lstm_steps_backward: ", steps, " steps of states of shape ", cx.sizes(), "; it must be (batch, hidden)");
     const int64_t n = cx.sizes()[0], hidden = cx.sizes()[1];
     return {T::empty({steps, n, 4 * hidden}, w.options()), T::empty({n, hidden}, w.options()), T::empty({n, hidden}, w.options())};
   }

@@ -217,3 +217,118 @@ op(
     open="b",
     mixed=False,
 )
+
+
+# One layer of an LSTM in float32, with what it keeps for the way back
+
+
+def whole(x, wi, wh, bi, bh, h, c, reverse=False, inputs=0.0):
+    """(outputs, last h, last c); `inputs` is added to the gates of each step before their activations."""
+    out, add = np.zeros((len(x), *h.shape)), np.broadcast_to(inputs, (len(x), len(h), len(wi)))
+    for t in range(len(x))[:: -1 if reverse else 1]:
+        h, c = step("lstm", x[t], (h, c), wi, wh, bi + add[t], bh)
+        out[t] = h
+    return out, h, c
+
+
+def slope(f, a):
+    """The gradient of the number f(a), by central differences."""
+    out, d = np.zeros(a.shape), 1e-5
+    for at in np.ndindex(*a.shape):
+        e = np.zeros(a.shape)
+        e[at] = d
+        out[at] = (f(a + e) - f(a - e)) / (2 * d)
+    return out
+
+
+def kept(arrays, reverse):
+    """What the layer keeps of a forward pass."""
+    said = [torch.from_numpy(a).float() for a in arrays]
+    return torch.ops.aten.mkldnn_rnn_layer(*said, reverse, [], 2, HIDDEN, 1, True, False, False, True)
+
+
+def compare(got, want):
+    for i, (g, w) in enumerate(zip(got, want)):
+        if not np.allclose(g.double().numpy(), w, 1e-4, 1e-4):
+            return f"result {i}: {g}, expected {w}"
+    return None
+
+
+def single(*shape, **k):
+    return T(*shape, dtype=torch.float32, **k)
+
+
+G = 4 * HIDDEN
+LAYER = [single(3, 2, IN), single(G, IN), single(G, HIDDEN), single(G), single(G), single(2, HIDDEN), single(2, HIDDEN)]
+op(
+    "mkldnn_rnn_layer",
+    calls(
+        *[call(*LAYER, r, [], 2, HIDDEN, 1, True, False, False, True) for r in (False, True)],
+        errors=[
+            bad(RuntimeError, *LAYER, False, [], 3, HIDDEN, 1, True, False, False, True, says="3"),
+            bad(RuntimeError, T(3, 2, 5), *LAYER[1:], False, [], 2, HIDDEN, 1, True, False, False, True, says="[3, 2, 5]"),
+        ],
+    ),
+    holds=lambda got, *a: compare(got[:3], whole(*[t.double().numpy() for t in a[:7]], a[7])),
+    types="",
+    grad=None,
+    mixed=False,
+)
+KEPT = T(4 * 3 * 2 * HIDDEN * 6, lo=0, hi=255, dtype=torch.uint8)
+BACK = [single(3, 2, HIDDEN), single(2, HIDDEN), single(2, HIDDEN)]
+
+
+def weighted(gy, gh, gc, results):
+    return sum((g * r).sum() for g, r in zip((gy, gh, gc), results))
+
+
+def steps_back(_, gy, gh, gc, wh, cx, workspace, steps, reverse):
+    """For gates, first h and first c, at a forward pass made here."""
+    rng = np.random.default_rng(7)
+    x, wi, bi, bh, h = (rng.normal(size=s) for s in ((steps, len(cx), IN), (len(wh), IN), len(wh), len(wh), tuple(cx.shape)))
+    got = torch.ops.aten._lstm_steps_backward(gy, gh, gc, wh, cx, kept((x, wi, wh.double().numpy(), bi, bh, h, cx.double().numpy()), reverse)[3], steps, reverse)
+    gy, gh, gc, wh, c = (t.double().numpy() for t in (gy, gh, gc, wh, cx))
+    return compare(
+        got,
+        [
+            slope(lambda v: weighted(gy, gh, gc, whole(x, wi, wh, bi, bh, h, c, reverse, v)), np.zeros((steps, len(h), len(wh)))),
+            slope(lambda v: weighted(gy, gh, gc, whole(x, wi, wh, bi, bh, v, c, reverse)), h),
+            slope(lambda v: weighted(gy, gh, gc, whole(x, wi, wh, bi, bh, h, v, reverse)), c),
+        ],
+    )
+
+
+op(
+    "_lstm_steps_backward",
+    calls(*[call(*BACK, single(G, HIDDEN), single(2, HIDDEN), KEPT, 3, r).but(layouts=False) for r in (False, True)]),
+    holds=steps_back,
+    types="",
+    grad=None,
+    mixed=False,
+)
+
+
+def layer_back(_, *a):
+    arrays, (gy, gh, gc), reverse = [t.double().numpy() for t in a[:7]], [t.double().numpy() for t in a[10:13]], a[13]
+    y, hy, cy, workspace = kept(arrays, reverse)
+    got = torch.ops.aten.mkldnn_rnn_layer_backward(*a[:7], y, hy, cy, *a[10:22], workspace)
+
+    def at(i):
+        return slope(lambda v: weighted(gy, gh, gc, whole(*arrays[:i], v, *arrays[i + 1 :], reverse)), arrays[i])
+
+    return compare(got, [at(i) for i in range(7)])
+
+
+op(
+    "mkldnn_rnn_layer_backward",
+    calls(
+        *[
+            call(*LAYER, *BACK, *BACK, r, 2, HIDDEN, 1, True, True, False, [], False, KEPT).but(layouts=False)
+            for r in (False, True)
+        ]
+    ),
+    holds=layer_back,
+    types="",
+    grad=None,
+    mixed=False,
+)
