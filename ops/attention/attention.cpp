@@ -36,7 +36,7 @@ bool fits_fused(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&
   if (!(shared == heads || shared == 1 || (enable_gqa && shared > 0 && heads % shared == 0))) return false;
   if (d == 4 && (a[0] != b[0] || a[0] != c[0])) return false;
   for (const Tensor* t : {&q, &k, &v})
-    if (t->numel() == 0) return false;
+    if (t->numel() == 0 || t->stride(-1) != 1) return false;
   if (!mask.defined()) return true;
   if (mask->requires_grad && tls.grad_enabled) return false;
   if (mask.ndim() != 2 && !(mask.ndim() == 4 && d == 4)) return false;
@@ -100,12 +100,9 @@ int64_t fused_sdp_choice::body(const Tensor& q, const Tensor& k, const Tensor& v
   return fits_fused(q, k, v, mask, dropout_p, enable_gqa);
 }
 
-Tensor scaled_dot_product_attention::body(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask, double dropout_p, bool is_causal, std::optional<double> scale,
+Tensor scaled_dot_product_attention::body(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double dropout_p, bool is_causal, std::optional<double> scale,
                                           bool enable_gqa) {
-  check_inputs(q0, k0, v0, mask, dropout_p);
-  // The way is chosen by shapes and types alone, so that strides do not change the bits.
-  auto dense = [](const Tensor& t) { return t.numel() == 0 || t.stride(-1) == 1 ? t : op<"contiguous">(t); };
-  const Tensor q = dense(q0), k = dense(k0), v = dense(v0);
+  check_inputs(q, k, v, mask, dropout_p);
   FB_CHECK(!is_causal || !mask.defined(), "scaled_dot_product_attention: attn_mask and is_causal exclude each other");
   if (q.numel() == 0 || k.numel() == 0 || v.numel() == 0) {  // zeros, with a history
     Dims shape(q.sizes());
