@@ -219,6 +219,7 @@ bool convert(const ArgSpec& a, PyObject* o, bool numbers, ParsedCall& c, Value& 
         if (!PyBool_Check(x)) return false;
         p[i] = x == Py_True;
       }
+      if (a.list_size > 0 && n != a.list_size) raise_runtime("argument '", a.name, "' is a list of ", int(a.list_size), " bools, got ", int64_t(n));
       out = Value(Span<bool>(p, n));
       return true;
     }

@@ -3,6 +3,7 @@
 
 #include "dispatch/box.h"
 #include "dispatch/call.h"
+#include "ops/conv/convolution.h"
 
 namespace fb {
 namespace {
@@ -56,32 +57,15 @@ void convolution_cpu(Tensor& y, const Tensor& x, const Tensor& w, const Tensor& 
   });
 }
 
-// Whether gy has the shape that the convolution of x and w gives; the engine trusts it.
-bool fits(const Tensor& gy, const Tensor& x, const Tensor& w, Ints stride, Ints padding, Ints dilation, bool transposed, Ints extra, int64_t groups) {
-  const int64_t nd = x.ndim() - 2;
-  if (nd < 1 || nd > 3 || w.ndim() != nd + 2 || gy.ndim() != nd + 2 || gy.dtype() != x.dtype() || w.dtype() != x.dtype() || groups < 1) return false;
-  if (int64_t(stride.size()) != nd || int64_t(padding.size()) != nd || int64_t(dilation.size()) != nd || (transposed && int64_t(extra.size()) != nd)) return false;
-  const Tensor &wide = transposed ? gy : x, &narrow = transposed ? x : gy;
-  if (gy.sizes()[0] != x.sizes()[0] || w.sizes()[0] != narrow.sizes()[1] || w.sizes()[0] % groups || wide.sizes()[1] % groups ||
-      w.sizes()[1] != wide.sizes()[1] / groups)
-    return false;
-  for (int64_t i = 0; i < nd; ++i) {
-    int64_t reach, twice, room;
-    if (stride[i] < 1 || dilation[i] < 1 || padding[i] < 0 || __builtin_mul_overflow(dilation[i], w.sizes()[2 + i] - 1, &reach) ||
-        __builtin_mul_overflow(padding[i], int64_t(2), &twice) || __builtin_sub_overflow(wide.sizes()[2 + i] - 1, transposed ? extra[i] : 0, &room) ||
-        __builtin_add_overflow(room, twice, &room) || __builtin_sub_overflow(room, reach, &room))
-      return false;
-    if (room < 0 || (transposed && room % stride[i]) || room / stride[i] + 1 != narrow.sizes()[2 + i]) return false;
-  }
-  return true;
-}
-
 std::array<Tensor, 3> convolution_backward_cpu(const Tensor& gy, const Tensor& x0, const Tensor& w0, std::optional<Ints> bias_sizes, Ints stride, Ints padding, Ints dilation,
-                                               bool transposed, Ints extra, int64_t groups, Span<bool> mask) {
-  FB_CHECK(fits(gy, x0, w0, stride, padding, dilation, transposed, extra, groups), "convolution_backward: grad_output of shape ", gy.sizes(), " and type ",
-           gy.dtype(), " is not that of input ", x0.sizes(), " of ", x0.dtype(), ", weight ", w0.sizes(), " of ", w0.dtype(), ", stride ", stride, ", padding ", padding,
-           ", dilation ", dilation, ", groups ", groups);
+                                               bool transposed, Ints output_padding, int64_t groups, Span<bool> mask) {
   std::array<Tensor, 3> r;
+  cards::conv::check(x0, w0, Tensor(), stride, padding, dilation, transposed, output_padding, groups);
+  const Dims result = cards::conv::result_sizes(x0, w0, stride, padding, dilation, transposed, output_padding, groups);
+  FB_CHECK(gy.sizes() == Ints(result) && gy.dtype() == x0.dtype(), "convolution_backward: grad_output must have shape ", result, " and type ", x0.dtype(), ", it has ",
+           gy.sizes(), " and ", gy.dtype());
+  FB_CHECK(!bias_sizes || (bias_sizes->n == 1 && (*bias_sizes)[0] == result[1]), "convolution_backward: bias_sizes must be [", result[1], "], got ",
+           bias_sizes ? *bias_sizes : Ints());
   // The gradient is that of the bilinear form over complex numbers, too: the other factor is conjugated.
   const Tensor x = x0.is_complex() ? op<"clone">(op<"conj">(x0)) : x0, w = w0.is_complex() ? op<"clone">(op<"conj">(w0)) : w0;
   const bool last = x.suggested_format() != MemoryFormat::contiguous || w.suggested_format() != MemoryFormat::contiguous;

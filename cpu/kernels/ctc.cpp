@@ -32,6 +32,7 @@ struct Problem {
         target_lengths(lengths), blank(blank) {
     if (probs.dtype() != DType::f32 && probs.dtype() != DType::f64) raise_not_implemented("ctc_loss is not implemented for type ", probs.dtype());
     FB_CHECK(probs.ndim() == 3, "ctc_loss: log_probs have dimensions (steps, batch, classes), their shape is ", probs.sizes());
+    FB_CHECK(targets0.dtype() == DType::i64 || targets0.dtype() == DType::i32, "ctc_loss: targets are of type int64 or int32, got ", targets0.dtype());
     steps = probs.sizes()[0], n = probs.sizes()[1], classes = probs.sizes()[2];
     FB_CHECK(n > 0, "ctc_loss: the batch is empty, the shape of log_probs is ", probs.sizes());
     FB_CHECK(blank >= 0 && blank < classes, "ctc_loss: blank ", blank, " is none of the ", classes, " classes");
@@ -104,6 +105,8 @@ Tensor backward(const Tensor& grad, const Tensor& log_probs, const Tensor& targe
   const Tensor g = op<"contiguous">(grad), nll = op<"contiguous">(nll0), alpha = op<"contiguous">(alpha0), out = Tensor::empty(p.probs.sizes(), p.probs.options());
   FB_CHECK(g.numel() == p.n && nll.numel() == p.n && alpha.numel() == p.n * p.steps * states && alpha.dtype() == p.probs.dtype(), "_ctc_loss_backward: grad of shape ", grad.sizes(),
            " and log_alpha of shape ", alpha0.sizes(), " do not belong to log_probs of shape ", log_probs.sizes());
+  FB_CHECK(g.dtype() == p.probs.dtype() && nll.dtype() == p.probs.dtype(), "_ctc_loss_backward: grad and neg_log_likelihood have the type of log_probs, ", p.probs.dtype(),
+           ", they have ", g.dtype(), " and ", nll.dtype());
   op_list<"zero_">(out);
   auto run = [&]<class T>() {
     p.each_sample([&](int64_t i) {

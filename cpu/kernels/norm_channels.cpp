@@ -7,6 +7,7 @@
 #include "dispatch/box.h"
 #include "dispatch/call.h"
 #include "dispatch/thread_state.h"
+#include "ops/norm/normalization.h"
 
 namespace fb {
 namespace {
@@ -382,11 +383,10 @@ std::array<Tensor, 3> group_backward(const Tensor& grad, const Tensor& input, co
 std::array<Tensor, 3> group_norm_backward_cpu(const Tensor& g, const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& w, int64_t N, int64_t C,
                                               int64_t S, int64_t G, Span<bool> mask) {
   FB_CHECK(g.sizes() == x.sizes(), "native_group_norm_backward: grad_out has shape ", g.sizes(), ", input ", x.sizes());
-  FB_CHECK(N >= 0 && C >= 0 && S >= 0 && G > 0 && C % G == 0 && x.numel() == N * C * S, "native_group_norm_backward: ", N, " x ", C, " x ", S, " elements in ", G,
-           " groups do not fit input of shape ", x.sizes());
-  FB_CHECK(mean.numel() == N * G && rstd.numel() == N * G, "native_group_norm_backward: mean and rstd have shapes ", mean.sizes(), " and ", rstd.sizes(),
-           ", they must have ", N * G, " elements");
-  FB_CHECK(!w.defined() || w.numel() == C, "native_group_norm_backward: weight has shape ", w.sizes(), ", there are ", C, " channels");
+  cards::check_group_sizes("native_group_norm_backward", x.sizes(), N, C, S, G);
+  check_norm_parameter("native_group_norm_backward", "weight", w, C);
+  FB_CHECK(mean.numel() == N * G && rstd.numel() == N * G, "native_group_norm_backward: mean and rstd have one element for each of ", N, " x ", G,
+           " groups, their shapes are ", mean.sizes(), " and ", rstd.sizes());
   return compute_type(x.dtype()) == DType::f64 ? group_backward<double>(g, x, mean, rstd, w, N, C, S, G, mask)
                                                : group_backward<float>(g, x, mean, rstd, w, N, C, S, G, mask);
 }

@@ -33,6 +33,9 @@ void check(const T& x, const T& w, const T& bias, Ints stride, Ints padding, Int
            ", padding ", padding, ", dilation ", dilation, " and output_padding ", output_padding);
   FB_CHECK(groups > 0, "convolution: groups must be positive, got ", groups);
   for (int64_t i = 0; i < nd; ++i) {
+    // Beyond this, positions would not fit into 64 bits.
+    for (Ints v : {stride, padding, dilation, output_padding})
+      FB_CHECK(v[i] <= INT32_MAX, "convolution: stride ", stride, ", padding ", padding, ", dilation ", dilation, " and output_padding ", output_padding, " are at most ", INT32_MAX);
     FB_CHECK(stride[i] > 0, "convolution: stride must be positive, got ", stride);
     FB_CHECK(padding[i] >= 0, "convolution: padding must not be negative, got ", padding);
     FB_CHECK(dilation[i] > 0, "convolution: dilation must be positive, got ", dilation);

@@ -29,6 +29,13 @@ std::array<T, 2> nll_meta(const char* name, const T& x, const T& target, const T
   return {each ? T::empty(target.sizes(), x.options()) : T::empty({}, x.options()), T::empty({}, x.options())};
 }
 
+template <class T> void check_nll_backward(const char* name, const T& g, const T& x, const T& total, const T& result) {
+  FB_CHECK(g.numel() == result.numel() && (g.ndim() == result.ndim() || result.ndim() == 0), name, ": grad_output has shape ", g.sizes(), ", the loss ", result.sizes());
+  FB_CHECK(total.numel() == 1, name, ": total_weight holds one element, its shape is ", total.sizes());
+  FB_CHECK(g.dtype() == x.dtype() && total.dtype() == x.dtype(), name, ": grad_output and total_weight have the input's type ", x.dtype(), ", they have ", g.dtype(), " and ",
+           total.dtype());
+}
+
 }  // namespace loss
 
 #define FB_NLL(NAME, BACK, SPATIAL, GRAD)                                                                                                          \
@@ -36,7 +43,11 @@ std::array<T, 2> nll_meta(const char* name, const T& x, const T& target, const T
     static constexpr auto schema =                                                                                                                \
         #BACK "(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, Tensor total_weight) -> Tensor";  \
     static constexpr uint32_t forms = form::hidden;                                                                                               \
-    template <class T> static T meta(const T&, const T& x, const T&, const T&, int64_t, int64_t, const T&) { return T::empty(x.sizes(), x.options()); } \
+    template <class T>                                                                                                                            \
+    static T meta(const T& g, const T& x, const T& target, const T& weight, int64_t reduction, int64_t, const T& total) {                         \
+      loss::check_nll_backward(#BACK, g, x, total, loss::nll_meta(#BACK, x, target, weight, reduction, SPATIAL)[0]);                               \
+      return T::empty(x.sizes(), x.options());                                                                                                    \
+    }                                                                                                                                             \
     static Tensor d(grad<0> gg, in<2> target, in<3> weight, arg<4, int64_t> reduction, arg<5, int64_t> ignore, in<6> total) {                     \
       const Tensor r = ops<#NAME, 2>(*gg, *target, *weight, loss::kNone, *ignore)[0];                                                              \
       if (*reduction == loss::kNone) return r;                                                                                                    \

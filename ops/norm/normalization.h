@@ -113,17 +113,25 @@ x / sqrt(mean(x^2) + eps) * weight over the last dimensions (Zhang, Sennrich 201
 };
 FB_CARD(rms_norm)
 
+// N, C and HxW are those of an input of these sizes, and the groups divide the channels.
+inline void check_group_sizes(const char* name, Ints x, int64_t n, int64_t c, int64_t hw, int64_t group) {
+  FB_CHECK(group > 0 && c > 0 && c % group == 0, name, ": ", c, " channels do not divide into ", group, " groups; the input has shape ", x);
+  int64_t elements = 1, all = 0, planes = 0;
+  for (int64_t s : x) elements *= s;
+  FB_CHECK(n >= 0 && hw >= 0 && !__builtin_mul_overflow(n, c, &planes) && !__builtin_mul_overflow(planes, hw, &all) && all == elements, name,
+           ": N, C, HxW are ", n, ", ", c, ", ", hw, ", the input has shape ", x);
+}
+
 struct native_group_norm : structured<native_group_norm> {
   static constexpr auto schema =
       "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) -> (Tensor, Tensor, Tensor)";
   static constexpr uint32_t forms = form::fn | form::out;
   template <class T>
   static std::array<T, 3> meta(const T& x, const T& w, const T& b, int64_t n, int64_t c, int64_t hw, int64_t group, double) {
-    FB_CHECK(group > 0 && c > 0 && c % group == 0, "group_norm: ", c, " channels do not divide into ", group, " groups; the input has shape ", x.sizes());
+    check_group_sizes("group_norm", x.sizes(), n, c, hw, group);
     check_norm_parameter("group_norm", "weight", w, c);
     check_norm_parameter("group_norm", "bias", b, c);
     check_norm_types("group_norm", x, w, b);
-    FB_CHECK(x.numel() == n * c * hw, "group_norm: N, C, HxW are ", n, ", ", c, ", ", hw, ", the input has shape ", x.sizes());
     const Options o{norm_stat_type(x, w, b), x.device()};
     return {T::empty_format(x.sizes(), x.options(), x.suggested_format()), T::empty({n, group}, o), T::empty({n, group}, o)};
   }

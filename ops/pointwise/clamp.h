@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "ops/math/fits.h"
 #include "ops/math/math.h"
 #include "ops/pointwise/gradient.h"
 
@@ -29,7 +30,11 @@ struct Clamp : clamping<Clamp> {
   static constexpr uint64_t scalar_operands = 0b110;
   static constexpr int modes = 3;
   static int mode(const Value* args) { return bounds_given(args); }
-  static void check(const Value* args, DType) { check_bounds(args); }
+  static void check(const Value* args, DType compute) {
+    check_bounds(args);
+    for (int i = 1; i < 3; ++i)
+      if (!args[i].is_none()) check_fits("clamp", args[i].scalar(), compute);
+  }
   template <class V, int M> static constexpr V fn(V x, V lo, V hi) { return clamp_to<V, M>(x, lo, hi); }
   template <class V, int M> static V vjp0(upstream<V> g, operand<0, V> x, operand<1, V> lo, operand<2, V> hi) {
     if constexpr (M == 0) return masked((x.v > lo.v) & (x.v < hi.v), g.v);

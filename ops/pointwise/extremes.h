@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "ops/math/fits.h"
 #include "ops/math/math.h"
 #include "ops/pointwise/gradient.h"
 
@@ -65,6 +66,7 @@ struct ClampMin : bounding<ClampMin> {
   static constexpr auto schema = "clamp_min(Tensor self, Scalar min) -> Tensor";
   static constexpr auto grad_name = "ClampMinBackward0";
   static constexpr uint64_t scalar_operands = 0b10;
+  static void check(const Value* args, DType compute) { check_fits("clamp_min", args[1].scalar(), compute); }
   template <class V> static constexpr V fn(V x, V lo) { return math::maximum(x, lo); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, operand<1, V> lo) { return masked(x.v > lo.v, g.v); }
   static constexpr auto doc = "clamp_min(input, min, *, out=None) -> Tensor\n\nclamp with a lower bound only.";
@@ -83,6 +85,7 @@ struct ClampMax : bounding<ClampMax> {
   static constexpr auto schema = "clamp_max(Tensor self, Scalar max) -> Tensor";
   static constexpr auto grad_name = "ClampMaxBackward0";
   static constexpr uint64_t scalar_operands = 0b10;
+  static void check(const Value* args, DType compute) { check_fits("clamp_max", args[1].scalar(), compute); }
   template <class V> static constexpr V fn(V x, V hi) { return math::minimum(x, hi); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, operand<1, V> hi) { return masked(x.v < hi.v, g.v); }
   static constexpr auto doc = "clamp_max(input, max, *, out=None) -> Tensor\n\nclamp with an upper bound only.";

@@ -3,6 +3,7 @@
 #include <limits>
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "ops/math/fits.h"
 #include "ops/math/math.h"
 #include "ops/pointwise/gradient.h"
 
@@ -11,6 +12,9 @@ namespace fb::cards {
 struct Addcmul : pointwise<Addcmul> {
   static constexpr auto schema = "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor";
   static constexpr uint32_t types = types::floating | types::complex | types::integral;
+  static void check(const Value* args, DType compute) {
+    if (is_integral(compute)) check_fits("addcmul", args[3].scalar(), compute);
+  }
   template <class V> static constexpr V fn(V x, V a, V b, V v) { return V(x + V(V(v * a) * b)); }
   template <class V> static V vjp0(upstream<V> g) { return g; }
   template <class V> static V d1(operand<2, V> b, attr<0, V> v) { return v.v * b.v; }

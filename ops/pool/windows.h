@@ -1,5 +1,7 @@
 // Sizes and checks that all kinds of pooling share. Inputs are (N, C, *spatial) or (C, *spatial).
 #pragma once
+#include <algorithm>
+
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 
@@ -57,6 +59,8 @@ Dims window_sizes(const char* name, const T& x, int64_t nd, Ints kernel0, Ints s
   Dims out(x.sizes().slice(0, x.ndim() - nd));
   for (int64_t i = 0; i < nd; ++i) {
     const int64_t in = x.sizes()[x.ndim() - nd + i];
+    // Beyond this, positions would not fit into 64 bits.
+    FB_CHECK(std::max({k[i], s[i], p[i], dil[i]}) <= INT32_MAX, name, ": kernel_size ", k, ", stride ", s, ", padding ", p, " and dilation ", dil, " are at most ", INT32_MAX);
     FB_CHECK(k[i] > 0, name, ": kernel_size must be greater than zero, got ", k);
     FB_CHECK(s[i] > 0, name, ": stride must be greater than zero, got ", s);
     FB_CHECK(dil[i] > 0, name, ": dilation must be greater than zero, got ", dil);
