@@ -1,4 +1,4 @@
-// Largest elements of windows, and gradients and values put back where they came from.
+// Largest elements of windows, and where they stood.
 #include <vector>
 
 #include "cpu/kernels/pool_windows.h"
@@ -102,31 +102,6 @@ void max_forward(const char* name, Types types, Tensor& y, Tensor& idx, const Te
   });
 }
 
-// Each gradient goes to the place its maximum came from; places of one plane are visited in order.
-void max_backward(const char* name, Types types, Tensor& gx, const Tensor& gy, const Tensor& idx, int64_t nd) {
-  op_list<"zero_">(gx);
-  const Planes px = planes(gx, nd), py = planes(gy, nd), pi = planes(idx, nd);
-  on_type(name, gx.dtype(), types, [&]<class T>() {
-    using S = Wide<T>;
-    if (gy.numel() == 0) return;
-    const int64_t limit = px.places();
-    for_each(py.count(), py.places() * 4, [&](int64_t plane) {
-      T* out = gx.ptr<T>() + px.offset(plane);
-      const T* g = gy.ptr<T>() + py.offset(plane);
-      const int64_t* where = idx.ptr<int64_t>() + pi.offset(plane);
-      for (int64_t d = 0; d < py.size[0]; ++d)
-        for (int64_t h = 0; h < py.size[1]; ++h)
-          for (int64_t v = 0; v < py.size[2]; ++v) {
-            const int64_t i = where[pi.at(d, h, v)];
-            if (i < 0 || i >= limit)
-              raise_runtime(name, ": indices holds ", i, ", outside a plane of ", px.size[0], " x ", px.size[1], " x ", px.size[2], " elements");
-            T& t = out[px.at(i / (px.size[2] * px.size[1]), i / px.size[2] % px.size[1], i % px.size[2])];
-            t = T(S(t) + S(g[py.at(d, h, v)]));
-          }
-    });
-  });
-}
-
 // Starts of `n` windows of `kernel` elements over `in`, in the arithmetic of type T as it is (each step rounds).
 template <class T> void fractional_starts(int64_t* starts, T u, int64_t in, int64_t n, int64_t kernel) {
   if (n > 1) {
@@ -166,61 +141,22 @@ void fractional(const char* name, Tensor& y, Tensor& idx, const Tensor& x, Ints 
   });
 }
 
-void unpool(const char* name, Tensor& y, const Tensor& x, const Tensor& idx, int64_t nd) {
-  op_list<"zero_">(y);
-  const Planes px = planes(x, nd), py = planes(y, nd), pi = planes(idx, nd);
-  on_type(name, x.dtype(), Types::floating, [&]<class T>() {
-    if (x.numel() == 0 || y.numel() == 0) return;
-    const int64_t limit = py.places();
-    for_each(px.count(), px.places() * 2, [&](int64_t plane) {
-      const T* in = x.ptr<T>() + px.offset(plane);
-      T* out = y.ptr<T>() + py.offset(plane);
-      const int64_t* where = idx.ptr<int64_t>() + pi.offset(plane);
-      for (int64_t d = 0; d < px.size[0]; ++d)
-        for (int64_t h = 0; h < px.size[1]; ++h)
-          for (int64_t v = 0; v < px.size[2]; ++v) {
-            const int64_t i = where[pi.at(d, h, v)];
-            if (i < 0 || i >= limit)
-              raise_runtime(name, ": indices holds ", i, ", outside an output plane of ", py.size[0], " x ", py.size[1], " x ", py.size[2], " elements");
-            out[py.at(i / (py.size[2] * py.size[1]), i / py.size[2] % py.size[1], i % py.size[2])] = in[px.at(d, h, v)];
-          }
-    });
-  });
-}
-
 #define FB_POOL(N)                                                                                                      \
   void max_pool##N(Tensor& y, Tensor& i, const Tensor& x, Ints k, Ints s, Ints p, Ints d, bool) {                       \
     max_forward("max_pool" #N "d", Types::numeric, y, i, x, N, windows(x, y, N, k, s, p, d));                           \
   }                                                                                                                     \
   FB_KERNEL("max_pool" #N "d_with_indices", max_pool##N)                                                                \
-  void max_pool##N##_back(Tensor& gx, const Tensor& g, const Tensor&, Ints, Ints, Ints, Ints, bool, const Tensor& i) {  \
-    max_backward("max_pool" #N "d_with_indices_backward", Types::numeric, gx, g, i, N);                                 \
-  }                                                                                                                     \
-  FB_KERNEL("max_pool" #N "d_with_indices_backward", max_pool##N##_back)                                                \
   void adaptive_max##N(Tensor& y, Tensor& i, const Tensor& x, Ints) {                                                   \
     max_forward("adaptive_max_pool" #N "d", Types::floating, y, i, x, N, adaptive(x, y, N));                            \
   }                                                                                                                     \
   FB_KERNEL("adaptive_max_pool" #N "d", adaptive_max##N)                                                                \
-  void adaptive_max##N##_back(Tensor& gx, const Tensor& g, const Tensor&, const Tensor& i) {                            \
-    max_backward("adaptive_max_pool" #N "d_backward", Types::floating, gx, g, i, N);                                    \
-  }                                                                                                                     \
-  FB_KERNEL("adaptive_max_pool" #N "d_backward", adaptive_max##N##_back)                                                \
   void fractional##N(Tensor& y, Tensor& i, const Tensor& x, Ints k, Ints, const Tensor& samples) {                      \
     fractional("fractional_max_pool" #N "d", y, i, x, k, samples, N);                                                   \
   }                                                                                                                     \
-  FB_KERNEL("fractional_max_pool" #N "d", fractional##N)                                                                \
-  void fractional##N##_back(Tensor& gx, const Tensor& g, const Tensor&, Ints, Ints, const Tensor& i) {                  \
-    max_backward("fractional_max_pool" #N "d_backward", Types::floating, gx, g, i, N);                                  \
-  }                                                                                                                     \
-  FB_KERNEL("fractional_max_pool" #N "d_backward", fractional##N##_back)
+  FB_KERNEL("fractional_max_pool" #N "d", fractional##N)
 FB_POOL(2)
 FB_POOL(3)
 #undef FB_POOL
-
-void unpool2(Tensor& y, const Tensor& x, const Tensor& i, Ints) { unpool("max_unpool2d", y, x, i, 2); }
-FB_KERNEL("max_unpool2d", unpool2)
-void unpool3(Tensor& y, const Tensor& x, const Tensor& i, Ints, Ints, Ints) { unpool("max_unpool3d", y, x, i, 3); }
-FB_KERNEL("max_unpool3d", unpool3)
 
 }  // namespace
 }  // namespace fb::pooling
