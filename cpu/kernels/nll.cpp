@@ -56,12 +56,6 @@ void forward(Tensor& out, Tensor& total, const Tensor& x, const Tensor& target, 
 }
 
 void backward(Tensor& gx, const Tensor& g, const Tensor& x, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore, const Tensor& total) {
-  FB_CHECK(g.numel() == (reduction == 0 ? target.numel() : 1) && g.dtype() == x.dtype(), "nll_loss_backward: grad_output has shape ", g.sizes(), " and type ",
-           g.dtype(), "; for target of shape ", target.sizes(), " and type ", x.dtype(), " it must have ", reduction == 0 ? target.numel() : 1, " elements");
-  FB_CHECK(!weight.defined() || (weight.numel() == x.size(x.ndim() == 1 ? 0 : 1) && weight.dtype() == x.dtype()), "nll_loss_backward: weight has shape ",
-           weight.defined() ? weight.sizes() : Ints(), " for input of shape ", x.sizes(), " and type ", x.dtype());
-  FB_CHECK(total.numel() == 1 && total.dtype() == x.dtype(), "nll_loss_backward: total_weight has shape ", total.sizes(), " and type ", total.dtype(),
-           "; it must be one number of type ", x.dtype());
   op_list<"zero_">(gx);
   const View v = view_of(gx, target);
   const Tensor w = weight.defined() ? op<"contiguous">(weight) : weight, gc = op<"contiguous">(g);
