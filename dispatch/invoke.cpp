@@ -2,6 +2,7 @@
 
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/layers.h"
 #include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
 
@@ -9,10 +10,11 @@ namespace fb {
 
 constinit thread_local ThreadState tls;
 bool dual_level_open = false;
+LayerRun wrapped_layer = nullptr, python_layer = nullptr;
 DType default_dtype = DType::f32;
 
-uint8_t argument_flags(const OpEntry& op, const Value* args) {
-  uint8_t f = 0;
+Flags argument_flags(const OpEntry& op, const Value* args) {
+  Flags f = tls.layers;
   for (uint64_t m = op.schema.tensor_mask; m; m &= m - 1) {
     const Value& v = args[__builtin_ctzll(m)];
     if (v.tag == Tag::tensor) f |= v.t->flags;
@@ -187,7 +189,14 @@ void run_generic_out(const OpEntry& op, const Value* args, Results& out) {
 
 }  // namespace
 
-void run_resolved(const OpEntry& op, const Value* args, Results& out, uint8_t flags) {
+void run_layered(const OpEntry& op, const Value* args, Results& out, Flags flags) {
+  const LayerRun layer = flags & kWrapped ? wrapped_layer : python_layer;
+  if (!layer) raise_runtime(op.schema.full_name(), ": no layer takes calls on such tensors");
+  layer(op, args, out, flags);
+}
+
+void run_resolved(const OpEntry& op, const Value* args, Results& out, Flags flags) {
+  if (flags & kLayered) [[unlikely]] return run_layered(op, args, out, flags);
   if ((flags & (kConj | kNeg)) == 0 || op.card->lazy_bits) return op.run(op, args, out);
   constexpr int kMax = 64;
   Value v[kMax];
@@ -225,7 +234,7 @@ namespace {
 void invoke_composite(const OpEntry& op, const Value* args, Results& out) { op.card->body(op, args, out); }
 
 void invoke_functional(const OpEntry& op, const Value* args, Results& out) {
-  const uint8_t f = argument_flags(op, args);
+  const Flags f = argument_flags(op, args);
   if (f & (kRequiresGrad | kTrackedView | kDual)) {
     if (carries_tangents() && forward_invoke(op, args, out)) return;
     if ((f & (kRequiresGrad | kTrackedView)) && tls.grad_enabled && (op.card->vjp || op.card->pointwise))
@@ -235,18 +244,18 @@ void invoke_functional(const OpEntry& op, const Value* args, Results& out) {
 }
 
 void invoke_view(const OpEntry& op, const Value* args, Results& out) {
-  autograd_invoke_view(op, args, out, args[0].tag == Tag::tensor ? args[0].t->flags : 0);
+  autograd_invoke_view(op, args, out, Flags(tls.layers | (args[0].tag == Tag::tensor ? args[0].t->flags : 0)));
 }
 
 void invoke_inplace(const OpEntry& op, const Value* args, Results& out) {
-  const uint8_t f = argument_flags(op, args);
+  const Flags f = argument_flags(op, args);
   if (f & (kRequiresGrad | kTrackedView | kInference | kDual) || tls.inference) return autograd_invoke_inplace(op, args, out, f);
   run_resolved(op, args, out, f);
   args[0].t->bump_version();
 }
 
 void invoke_out(const OpEntry& op, const Value* args, Results& out) {
-  const uint8_t f = argument_flags(op, args);
+  const Flags f = argument_flags(op, args);
   if ((f & (kTrackedView | kDual)) && carries_tangents()) forward_refuse_out(op, args);
   if ((f & kInference) && !tls.inference)
     for (size_t i = op.functional->schema.args.size(); i < op.schema.args.size(); ++i)
