@@ -37,9 +37,13 @@ bool same_layout(const Tensor& a, const Tensor& b) {
   return a.is_conj() == b.is_conj() && a.is_neg() == b.is_neg();
 }
 
-// Zeros laid out as t.
-Tensor zeros_as(const Tensor& t) {
-  if (t->wrapped) return op<"zeros_like">(t);
+// Zeros laid out as t; at a level of a transform, of the batch that `like` has.
+Tensor zeros_as(const Tensor& t, const Tensor& like) {
+  if (t->wrapped || like->wrapped) {
+    const Tensor z = op<"new_empty_strided">(like, t.sizes(), has_internal_overlap(t) ? contiguous_strides(t.sizes()) : Dims(t.strides()), t.dtype());
+    op_list<"zero_">(z);
+    return z;
+  }
   Tensor z = has_internal_overlap(t) ? Tensor::empty(t.sizes(), t.options()) : Tensor::empty_strided(t.sizes(), t.strides(), t.options());
   op_list<"zero_">(z);
   return z;
@@ -179,7 +183,7 @@ void write_tangent(const Tensor& self, const Tensor& tangent) {
       return;
     }
     // A part of a base that had no tangent: the rest of the base has a tangent of zeros from now on.
-    set_tangent(base, zeros_as(base));
+    set_tangent(base, zeros_as(base, tangent));
     mine = same_window(self, base, tangent_of(base));
   }
   if (tangent.defined()) op_list<"copy_">(mine, tangent);

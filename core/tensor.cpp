@@ -126,6 +126,7 @@ Tensor Tensor::alias(Ints sizes, Ints strides, int64_t offset) const {
   t->neg = from->neg;
   t->layout = from->layout;
   t->inference = from->inference;
+  t->wrapped = from->wrapped;
   t->sizes = Dims(sizes);
   t->strides = Dims(strides);
   t->offset = offset;

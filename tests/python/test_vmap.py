@@ -42,7 +42,7 @@ X = (4, 3, 5)
     lambda a: a.var(1), lambda a: a.norm(), lambda a: a.softmax(-1), lambda a: a.cumsum(0), lambda a: a.sort(1), lambda a: a.topk(2, 0),
     lambda a: a.logsumexp(0), lambda a: (a > 0).all(), lambda a: (a > 0).any(0), lambda a: a.median(), lambda a: a.median(0),
     lambda a: a.flip(0, 1), lambda a: a.roll(1, 0), lambda a: a.roll(2), lambda a: a.t(), lambda a: a.transpose(0, 1), lambda a: a.permute(1, 0),
-    lambda a: a.view(-1), lambda a: a.t().reshape(5, 3), lambda a: a[1], lambda a: a[:, 1:4:2], lambda a: a[..., None], lambda a: a.diagonal(),
+    lambda a: a.reshape(-1), lambda a: a.clone(memory_format=torch.contiguous_format).view(-1), lambda a: a.t().reshape(5, 3), lambda a: a[1], lambda a: a[:, 1:4:2], lambda a: a[..., None], lambda a: a.diagonal(),
     lambda a: a.unfold(1, 2, 1), lambda a: a.expand(2, 3, 5), lambda a: a.unbind(0), lambda a: a.split(2, 1), lambda a: a.chunk(2),
     lambda a: a.squeeze(), lambda a: a.unsqueeze(0).squeeze(0), lambda a: a.as_strided((2, 2), (1, 5)), lambda a: torch.cat([a, a], 1),
     lambda a: torch.stack([a, a * 2], -1), lambda a: a.repeat(2, 1), lambda a: nn.functional.pad(a, (1, 2)), lambda a: a.tril(), lambda a: a.clone(),
