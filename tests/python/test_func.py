@@ -336,3 +336,29 @@ def test_values_are_known_where_derivatives_are_taken():
     x = x3()
     close(grad(lambda a: (a * 2).sum() if a.sum() > 0 else a.sum())(x), torch.full((3,), 2.0))
     close(grad(lambda a: a.sum() * a[0].item())(x), torch.ones(3))
+
+
+def test_rearrange():
+    from torch.func import rearrange
+    x = torch.arange(2 * 16 * 4 * 3).reshape(2, 16, 4, 3)
+    assert torch.equal(rearrange(x, "b h w c -> b c h w"), x.permute(0, 3, 1, 2))
+    assert torch.equal(rearrange(x, "b h w c -> (b h) w c"), x.reshape(32, 4, 3))
+    want = x.reshape(2, 4, 4, 4, 3).permute(0, 1, 3, 4, 2).reshape(2, 4, 4, 12)
+    assert torch.equal(rearrange(x, "b (h1 h2) w c -> b h1 w (c h2)", h1=4), want)
+    assert torch.equal(rearrange(x, "... c -> c ..."), x.movedim(-1, 0))
+    assert rearrange(x, "b ... -> (b ...)").shape == (384,)
+    assert rearrange([x, x], "l b h w c -> b l h w c").shape == (2, 2, 16, 4, 3)
+    assert rearrange(x, "b h w c -> b h w () c 1").shape == (2, 16, 4, 1, 3, 1)
+    assert rearrange(x[..., :1], "b h w 1 -> b h w").shape == (2, 16, 4)
+    assert rearrange(x, "b h w (c 1) -> b h w c").shape == x.shape
+    for pattern in ("b h w -> b h w", "b h w c -> b h w", "b h b c -> b h c", "b (h1 h2) w c -> b h1 h2 w c", "b h w c", "b (h (w q)) c -> b h w c",
+                    "b h w 3 -> b h w 3", "b h w c -> b h w c ...", "b (... w) c -> b w c", "b h w 2c -> b h w 2c", "b h w _c -> b h w _c", "b h w c -> b -> c"):
+        with pytest.raises(ValueError):
+            rearrange(x, pattern)
+    with pytest.raises(ValueError):
+        rearrange(x, "b (h1 h2) w c -> b h1 h2 w c", h1=5)
+    with pytest.raises(ValueError):
+        rearrange(x, "b h w c -> b h w c", z=3)
+    with pytest.raises(TypeError):
+        rearrange(x, "b (h1 h2) w c -> b h1 h2 w c", h1=4.0)
+    close(vmap(lambda a: rearrange(a.float(), "h w c -> (w c) h"))(x), x.float().reshape(2, 16, 12).transpose(1, 2))
