@@ -389,8 +389,14 @@ void batch_loop(BatchCall& c) {
     for (const Tensor& t : all) c.give(t);
 }
 
-// Reduced ones are all where none is named.
 bool batch_dims(BatchCall& c) {
+  int tensors = 0;
+  for (int i = 0; i < c.count(); ++i) tensors += c.given(i);
+  return tensors == 1 && batch_dims_all(c);
+}
+
+// Reduced ones are all where none is named.
+bool batch_dims_all(BatchCall& c) {
   int first = -1;
   for (int i = 0; i < c.count(); ++i) {
     if (c.args[i].tag == Tag::tensors) return false;

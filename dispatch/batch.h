@@ -89,7 +89,8 @@ struct BatchRecord {
 // Rules that several families share.
 bool batch_pointwise(BatchCall& c);       // broadcasts its tensors
 bool batch_view(BatchCall& c);
-bool batch_dims(BatchCall& c);            // one tensor, or several of one rank; dimensions among the arguments
+bool batch_dims(BatchCall& c);            // one tensor, and dimensions among the arguments
+bool batch_dims_all(BatchCall& c);        // several tensors of one rank
 bool batch_leading(BatchCall& c);         // looks at last dimensions only: the batch is one more in front
 bool batch_fold(BatchCall& c);            // first dimension is a batch already: [n * d0, ...]
 bool batch_random(BatchCall& c);

@@ -162,6 +162,52 @@ bool index_fill(BatchCall& c) {
 }
 FB_BATCH("index_fill_.int_Scalar", index_fill)
 
+// Where a vector of indices points along a dimension of self, [1.., size, 1..].
+Tensor pointed_at(BatchCall& c, int64_t dim) {
+  const Ints sizes = c.shape(0);
+  Dims shape(sizes.n, 1);
+  shape[dim] = sizes[dim];
+  const Tensor none = op<"zeros">(Ints{sizes[dim]}, DType::boolean, std::nullopt, c.front(0).device());
+  op_list<"index_fill_">(none, int64_t(0), c.front(2), Scalar(true));
+  return op<"view">(none, shape.span());
+}
+bool index_fill_tensor(BatchCall& c) {
+  FB_CHECK(c.rank(3) == 0, "index_fill: value must be a number or a tensor without dimensions, its shape is ", c.shape(3));
+  if (c.batched(2) || c.rank(0) == 0) return false;
+  const int64_t dim = wrap_dim(c.arg<int64_t>(1), c.rank(0));
+  const Tensor self = c.front(0);
+  if (!c.batched(3)) {
+    BatchCall::Args v = c.copy();
+    v[0] = Value(self);
+    v[1] = Value(1 + dim);
+    Results r;
+    c.op.invoke(c.op, v.data(), r);
+    if (c.schema().writes) c.give_self();
+    else c.give(r[0]);
+    return true;
+  }
+  const Tensor filled = op<"where">(pointed_at(c, dim), op<"to.dtype">(c.aligned(3, c.rank(0)), self.dtype()), self);
+  if (!c.schema().writes) {
+    c.give(filled);
+    return true;
+  }
+  op_list<"copy_">(self, filled);
+  c.give_self();
+  return true;
+}
+FB_BATCH("index_fill.int_Tensor", index_fill_tensor)
+FB_BATCH("index_fill_.int_Tensor", index_fill_tensor)
+
+FB_BATCH("gather", batch_dims_all)
+FB_BATCH("scatter_.src", batch_dims_all)
+FB_BATCH("scatter_.reduce", batch_dims_all)
+FB_BATCH("scatter_.value", batch_dims_all)
+FB_BATCH("scatter_.value_reduce", batch_dims_all)
+FB_BATCH("scatter_add_", batch_dims_all)
+FB_BATCH("scatter_reduce_.two", batch_dims_all)
+FB_BATCH("_softmax_backward_data", batch_dims_all)
+FB_BATCH("_log_softmax_backward_data", batch_dims_all)
+
 bool masked_fill_(BatchCall& c) {
   op_list<"masked_fill_">(c.front(0), c.aligned(1, c.rank(0)), c.arg<Scalar>(2));
   c.give_self();

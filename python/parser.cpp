@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "autograd/node.h"
+#include "dispatch/levels.h"
 
 namespace fb::py {
 
@@ -54,6 +55,8 @@ bool number_protocol(PyObject* o) {
 bool tensor_number(PyObject* o, Scalar& s) {
   const Tensor& t = unwrap(o);
   if (t.ndim() != 0 || t.is_meta() || requires_grad(t) || t->dual) return false;
+  for (const Wrapped* w = wrapped_in(t); w; w = wrapped_in(w->inner))
+    if (w->batch_dim >= 0 || requires_grad(w->inner) || w->inner->dual) return false;
   s = op_value<"item">(t).scalar();
   return true;
 }
