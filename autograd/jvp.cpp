@@ -5,6 +5,7 @@
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/first_result.h"
+#include "dispatch/levels.h"
 #include "dispatch/thread_state.h"
 
 namespace fb {
@@ -175,6 +176,7 @@ GradList along_vjp(const OpEntry& op, const Value* args, const Tangents& t, cons
   needed &= rule.wrt;
   if (!needed) return d;
   const bool again = wants_history(args, t, op);
+  const OuterGradMode outer;
   GradMode on(true);
   struct HooksOff {  // what is saved here lives no longer than this call
     int before;

@@ -277,6 +277,26 @@ Tensor beside_wrapper(const Tensor& like, const Tensor& made) {
   return op<"new_empty_strided">(like, made.sizes(), made.strides(), made.dtype());
 }
 
+const Tensor& innermost_of(TensorSpan tensors) {
+  const Tensor* best = &tensors[0];
+  int64_t depth = 0;
+  for (const Tensor& t : tensors)
+    if (const Wrapped* w = wrapped_in(t); w && w->level->depth > depth) {
+      best = &t;
+      depth = w->level->depth;
+    }
+  return *best;
+}
+
+Tensor known(const Tensor& t, const char* what) {
+  Tensor x = t;
+  while (const Wrapped* w = wrapped_in(x)) {
+    FB_CHECK(w->batch_dim < 0, "vmap: ", what, " asks for the values of a tensor of shape ", t.sizes(), ", which differ between examples");
+    x = unwrap(x);
+  }
+  return x;
+}
+
 bool holds(const Tensor& condition) {
   Tensor x = condition;
   while (const Wrapped* w = wrapped_in(x)) x = w->inner;
@@ -383,7 +403,17 @@ bool run_factory_at_level(const OpEntry& op, const Value* args, Results& out) {
   return true;
 }
 
-Outside::Outside(const Level& l) : grad_(tls.grad_enabled), forward_(tls.forward_enabled), layers_(tls.layers), level_(innermost.level) {
+static thread_local int8_t outer_grad = -1;  // of levels outside: off, on, or (-1) as it is here
+
+OuterGradMode::OuterGradMode() : before_(outer_grad) {
+  if (outer_grad < 0) outer_grad = tls.grad_enabled;
+}
+OuterGradMode::~OuterGradMode() { outer_grad = before_; }
+
+Outside::Outside(const Level& l)
+    : grad_(tls.grad_enabled), forward_(tls.forward_enabled), outer_grad_(outer_grad), layers_(tls.layers), level_(innermost.level) {
+  if (outer_grad >= 0) tls.grad_enabled = outer_grad;
+  outer_grad = -1;
   if (l.kind != LevelKind::batch) tls.grad_enabled = tls.grad_enabled && l.grad_enabled;
   tls.forward_enabled = l.forward_enabled;
   set_innermost(l.outer);
@@ -392,6 +422,7 @@ Outside::Outside(const Level& l) : grad_(tls.grad_enabled), forward_(tls.forward
 Outside::~Outside() {
   tls.grad_enabled = grad_;
   tls.forward_enabled = forward_;
+  outer_grad = outer_grad_;
   innermost.level = std::move(level_);
   tls.layers = layers_;
 }

@@ -57,6 +57,10 @@ Tensor beside_wrapper(const Tensor& like, const Tensor& made);
 inline Tensor beside(const Tensor& like, Tensor made) {
   return (like->flags | tls.layers) & kWrapped ? beside_wrapper(like, made) : made;
 }
+// The innermost level's among these, else the first: what a tensor made beside all of them is made like.
+const Tensor& innermost_of(TensorSpan tensors);
+// A tensor whose values C++ reads: without its levels; raises where they differ between the examples of a batch.
+Tensor known(const Tensor& t, const char* what);
 // Whether a tensor of bools without dimensions holds; for a batch, whether it does for any example.
 bool holds(const Tensor& condition);
 
@@ -65,6 +69,18 @@ bool holds(const Tensor& condition);
 bool run_at_level(const OpEntry& op, const Value* args, Results& out);
 // The same for composite cards, which are expanded above all levels: only those that make tensors are of a level.
 bool run_factory_at_level(const OpEntry& op, const Value* args, Results& out);
+
+// While it lives, levels outside of this one record as grad mode is now, whatever it is set to here meanwhile: for
+// rules that take a derivative at their own level in order to compute.
+class OuterGradMode {
+ public:
+  OuterGradMode();
+  ~OuterGradMode();
+  OuterGradMode(const OuterGradMode&) = delete;
+
+ private:
+  int8_t before_;
+};
 
 // Runs what follows outside of `level`.
 class Outside {
@@ -75,6 +91,7 @@ class Outside {
 
  private:
   bool grad_, forward_;
+  int8_t outer_grad_;
   Flags layers_;
   Ref<Level> level_;
 };

@@ -7,6 +7,7 @@ namespace fb::cards {
 
 // Gives `t` these sizes and strides; its storage grows where they reach beyond it, and keeps what it holds.
 inline void set_geometry(const Tensor& t, Ints sizes, Ints strides, int64_t offset) {
+  FB_CHECK(!t->wrapped, "a tensor of shape ", t.sizes(), " of a function that is transformed (torch.vmap, torch.func) cannot be resized to ", sizes);
   const size_t bytes = storage_bytes(sizes, strides, offset, t.item_bytes());
   if (bytes > t.storage()->nbytes) {
     FB_CHECK(t.storage()->resizable, "a storage of ", int64_t(t.storage()->nbytes), " bytes that belongs to someone else cannot grow to ",
@@ -60,6 +61,7 @@ struct set_source : composite<set_source> {
   static constexpr auto schema = "set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)";
   static constexpr uint32_t forms = form::method;
   static Tensor body(const Tensor& self, const Tensor& source) {
+    FB_CHECK(!self->wrapped && !source->wrapped, "set_: a tensor of a function that is transformed (torch.vmap, torch.func) has no storage to take or give");
     FB_CHECK(self.dtype() == source.dtype(), "set_: source of type ", source.dtype(), " cannot stand for self of type ", self.dtype());
     FB_CHECK(!(self->requires_grad && tls.grad_enabled), "set_: a tensor that requires grad (shape ", self.sizes(), ") takes another storage under no_grad() only");
     self->storage = source->storage;

@@ -101,6 +101,14 @@ def test_modes_and_levels():
     close(grad(lambda a: grad(inner)(a).sum())(x3()), torch.zeros(3))
     close(grad(lambda a: (a.detach() * a).sum())(x3()), x3())
     close(grad(lambda a: grad(lambda b: (b.detach() * b * b).sum())(a).sum())(x3()), torch.tensor([2.0, 4.0, 6.0]))
+    # The tangent is recorded where the value is, and only there.
+    close(grad(lambda a: jvp(lambda b: b.softmax(0)[1], (a,), (torch.ones(3) * a,))[1])(x3()),
+          torch.autograd.grad((lambda a: ((a.softmax(0) * a)[1] - a.softmax(0)[1] * (a.softmax(0) * a).sum()))(x), x)[0])
+
+    def halted(a):
+        with torch.no_grad():
+            return jvp(lambda b: b.softmax(0)[1], (a,), (a,))[1]
+    close(grad(lambda a: halted(a) * a[0])(x3()), torch.tensor([float(halted(x3())), 0, 0]))
     # A tensor of the outer level is a constant of the inner one.
     close(grad(lambda a: (a * grad(lambda b: (b * a).sum())(a)).sum())(x3()), 2 * x3())
     close(jvp(lambda a: a * jvp(lambda b: a + b, (torch.ones(3),), (torch.ones(3),))[1], (x3(),), (torch.ones(3),))[1], torch.ones(3))
