@@ -370,3 +370,22 @@ def test_rearrange():
     with pytest.raises(TypeError):
         rearrange(x, "b (h1 h2) w c -> b h1 h2 w c", h1=4.0)
     close(vmap(lambda a: rearrange(a.float(), "h w c -> (w c) h"))(x), x.float().reshape(2, 16, 12).transpose(1, 2))
+
+
+@pytest.mark.filterwarnings("ignore:functorch")
+def test_functorch():
+    import functorch
+    net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)).eval()
+    x = torch.randn(4, 2)
+    f, params, buffers = functorch.make_functional_with_buffers(net)
+    close(f(params, buffers, x), net(x))
+    assert type(params[0]) is nn.Parameter and params[0].requires_grad and params[0] is not net[0].weight
+    f, params = functorch.make_functional(net[0])
+    close(f(params, x), net[0](x))
+    f, params, buffers = functorch.combine_state_for_ensemble([net, net])
+    close(functorch.vmap(f, (0, 0, None))(params, buffers, x)[1], net(x))
+    close(functorch.grad(torch.sin)(x[0, 0]), x[0, 0].cos())
+    with pytest.raises(RuntimeError):
+        functorch.make_functional(net)
+    with pytest.warns(FutureWarning):
+        functorch.vmap(torch.sin)
