@@ -171,6 +171,48 @@ bool native_batch_norm(BatchCall& c) {
 }
 FB_BATCH("native_batch_norm", native_batch_norm)
 
+bool native_group_norm_backward(BatchCall& c) {
+  if (c.n == 0) return false;
+  const Span<bool> want = c.arg<Span<bool>>(9);
+  const int64_t N = c.arg<int64_t>(5), C = c.arg<int64_t>(6), HxW = c.arg<int64_t>(7), group = c.arg<int64_t>(8), ndim = c.rank(1) + 1;
+  const Tensor g = c.expanded(0), w = c.front(4);
+  Tensor gx, gw, gb;
+  if (want[0]) {
+    const bool mask[3] = {true, false, false};
+    const bool inside = !w.defined() || !c.batched(4);
+    const Tensor scaled = inside ? g : op<"mul">(g, channels(w, 0, ndim, true));
+    Dims all(scaled.sizes());
+    all.erase(0);
+    all[0] *= c.n;
+    gx = c.unfolded(ops<"native_group_norm_backward", 3>(op<"reshape">(scaled, all.span()), c.folded(1), c.folded(2), c.folded(3), inside ? w : Tensor(),
+                                                         N * c.n, C, HxW, group, Span<bool>(mask, 3))[0]);
+  }
+  auto down = [&](const Tensor& t) { return op<"sum.dim_IntList">(op<"reshape">(t, Ints{c.n, N, C, HxW}), Ints{1, 3}); };
+  if (want[1]) {
+    const Dims split{c.n, N, group, C / group, HxW};
+    const Tensor x = op<"reshape">(c.expanded(1), split.span());
+    auto stat = [&](int i) { return op<"reshape">(c.expanded(i), Ints{c.n, N, group, 1, 1}); };
+    gw = down(op<"mul">(op<"mul">(op<"sub">(x, stat(2)), stat(3)), op<"reshape">(g, split.span())));
+  }
+  if (want[2]) gb = down(g);
+  c.give(gx);
+  c.give(gw);
+  c.give(gb);
+  return true;
+}
+FB_BATCH("native_group_norm_backward", native_group_norm_backward)
+
+bool native_batch_norm_backward(BatchCall& c) {
+  if (c.n == 0) return false;
+  auto flat = [&](int i) { return c.given(i) && c.args[i].tensor().numel() ? op<"reshape">(c.expanded(i), Ints{-1}) : c.front(i); };
+  auto r = ops<"native_batch_norm_backward", 3>(joined(c.expanded(0)), joined(c.expanded(1)), flat(2), flat(3), flat(4), flat(5), flat(6),
+                                                c.arg<bool>(7), c.arg<double>(8), c.arg<Span<bool>>(9));
+  c.give(r[0].defined() ? parted(r[0], c.n) : r[0], 1);
+  for (int i = 1; i < 3; ++i) c.give(r[size_t(i)].defined() ? op<"view">(r[size_t(i)], Ints{c.n, c.shape(1)[1]}) : Tensor());
+  return true;
+}
+FB_BATCH("native_batch_norm_backward", native_batch_norm_backward)
+
 // ---- pooling, resizing, padding: images [N, C, ..] or [C, ..], the batch goes to N ----
 
 // `image` dimensions of an input without N; every tensor is an image of that kind.
@@ -317,6 +359,14 @@ bool attention(BatchCall& c) {
   return true;
 }
 FB_BATCH("_scaled_dot_product_flash_attention_for_cpu", attention)
+bool attention_backward(BatchCall& c) {
+  if (c.arg<double>(6) != 0 || c.n == 0) return false;
+  auto r = ops<"_scaled_dot_product_flash_attention_for_cpu_backward", 3>(c.folded(0), c.folded(1), c.folded(2), c.folded(3), c.folded(4), c.folded(5),
+                                                                          c.arg<double>(6), c.arg<bool>(7), attention_mask(c, 8), c.arg<std::optional<double>>(9));
+  for (const Tensor& t : r) c.give(t.defined() ? c.unfolded(t) : t);
+  return true;
+}
+FB_BATCH("_scaled_dot_product_flash_attention_for_cpu_backward", attention_backward)
 
 }  // namespace
 }  // namespace fb

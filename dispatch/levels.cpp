@@ -1,5 +1,7 @@
 #include "dispatch/levels.h"
 
+#include <optional>
+
 #include "dispatch/batch.h"
 #include "dispatch/call.h"
 #include "dispatch/card.h"
@@ -210,7 +212,8 @@ Tensor unwrap(const Tensor& t, int64_t* batch_dim) {
   if (batch_dim) *batch_dim = w->batch_dim;
   if (same_geometry(t, w->inner, w->batch_dim) && t.is_conj() == w->inner.is_conj() && t.is_neg() == w->inner.is_neg()) return w->inner;
   // A view that was made by geometry alone: the same part of what is wrapped, the batch dimension in front.
-  Outside outside(*w->level);
+  std::optional<Outside> outside;
+  if (w->level->alive) outside.emplace(*w->level);
   Tensor base = w->inner;
   Dims sizes(t.sizes()), strides(t.strides());
   int64_t offset = t.offset();

@@ -389,3 +389,31 @@ def test_functorch():
         functorch.make_functional(net)
     with pytest.warns(FutureWarning):
         functorch.vmap(torch.sin)
+
+
+@pytest.mark.parametrize("f, shapes", [
+    (lambda x, w, b: nn.functional.group_norm(x, 2, w, b), ((2, 4, 3), (4,), (4,))),
+    (lambda x, w, b: nn.functional.batch_norm(x, None, None, w, b, training=True), ((5, 4, 3), (4,), (4,))),
+    (lambda x, w, b: nn.functional.layer_norm(x, (4,), w, b), ((5, 4), (4,), (4,))),
+    (lambda x, w, b: nn.functional.conv2d(x, w, b, groups=2), ((2, 4, 5, 5), (6, 2, 3, 3), (6,))),
+    (lambda x, w, b: nn.functional.conv_transpose2d(x, w, b, stride=2), ((2, 4, 5, 5), (4, 6, 3, 3), (6,))),
+    (lambda q, k, v: nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True), ((2, 2, 5, 8),) * 3),
+    (lambda x, w, b: nn.functional.max_pool2d(x, 2), ((2, 4, 6, 6), (1,), (1,))),
+    (lambda x, w, b: nn.functional.cross_entropy(x, torch.tensor([1, 0, 2])), ((3, 4), (1,), (1,))),
+    (lambda x, w, b: nn.functional.embedding(torch.tensor([1, 0, 1]), x, padding_idx=0), ((3, 4), (1,), (1,))),
+    (lambda x, w, b: x[:, torch.tensor([0, 0, 2])] * w, ((3, 4), (1,), (1,))),
+    (lambda x, w, b: nn.functional.interpolate(x, scale_factor=2, mode="bilinear"), ((1, 2, 3, 3), (1,), (1,))),
+])
+def test_batches_of_gradients_through_layers(f, shapes):
+    inputs = [torch.randn(s, dtype=torch.float64, requires_grad=True) for s in shapes]
+    out = f(*inputs)
+    g = torch.randn((4, *out.shape), dtype=torch.float64)
+    got = torch.autograd.grad(out, inputs, g, retain_graph=True, allow_unused=True, is_grads_batched=True)
+    want = [torch.autograd.grad(out, inputs, row, retain_graph=True, allow_unused=True) for row in g]
+    for k, t in enumerate(got):
+        assert (t is None) == (want[0][k] is None)
+        if t is not None:
+            close(t, torch.stack([row[k] for row in want]))
+    rows = jacrev(lambda *a: f(*a).sum(), argnums=(0, 1, 2))(*(x.detach() for x in inputs))
+    for t, x in zip(rows, torch.autograd.grad(out.sum(), inputs, allow_unused=True)):
+        close(t, torch.zeros_like(t) if x is None else x)
