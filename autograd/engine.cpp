@@ -66,7 +66,8 @@ void accumulate(Tensor& sum, Tensor g) {
     return;
   }
   const bool mine = !tls.grad_enabled && sum->refs.load(std::memory_order_acquire) == 1 && sum->storage.use_count() == 1 &&
-                    sum.dtype() == g.dtype() && sum.sizes() == g.sizes() && sum.is_non_overlapping_and_dense();
+                    sum.dtype() == g.dtype() && sum.sizes() == g.sizes() && sum.is_non_overlapping_and_dense() &&
+                    !((sum->flags | g->flags) & kLayered);
   if (mine) op_list<"add_">(sum, g);
   else sum = op<"add">(sum, g);
 }

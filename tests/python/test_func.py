@@ -50,7 +50,7 @@ def test_grad():
     (lambda x: vjp(lambda a: a > 0, x), RuntimeError), (lambda x: vjp(lambda a: (a, a), x)[1]((x,)), RuntimeError), (lambda x: vjp(lambda a: a, x)[1](x[:1]), RuntimeError),
     (lambda x: jvp(torch.sin, x, x), RuntimeError), (lambda x: jvp(torch.sin, (x,), (x[:1],)), RuntimeError), (lambda x: jvp(torch.sin, (x,), (x, x)), RuntimeError),
     (lambda x: jvp(torch.sin, (x.long(),), (x.long(),)), ValueError), (lambda x: jvp(lambda a: torch.ones(3), (x,), (x,), strict=True), RuntimeError),
-    (lambda x: jacrev(torch.sin, chunk_size=0)(x), ValueError), (lambda x: jacrev(lambda a: 1)(x), RuntimeError), (lambda x: jacfwd(lambda a: a * torch.rand(3))(x), RuntimeError),
+    (lambda x: jacrev(torch.sin, chunk_size=0)(x), ValueError), (lambda x: jacfwd(torch.sin)(x * 1j), RuntimeError), (lambda x: jacrev(lambda a: a * 1j)(x), RuntimeError), (lambda x: jacrev(lambda a: 1)(x), RuntimeError), (lambda x: jacfwd(lambda a: a * torch.rand(3))(x), RuntimeError),
     (lambda x: linearize(torch.mul, x, x)[1](x), RuntimeError), (lambda x: linearize(torch.mul, x, x)[1](x[:1], x), RuntimeError),
     (lambda x: grad(lambda a: a.sum().backward())(x), RuntimeError), (lambda x: grad(lambda a: a.requires_grad_().sum())(x), RuntimeError),
     (lambda x: stack_module_state([]), RuntimeError), (lambda x: stack_module_state([nn.Linear(1, 1), nn.ReLU()]), RuntimeError),

@@ -264,6 +264,12 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     return _jvp_with_argnums(func, primals, tangents, None, strict=strict, has_aux=has_aux)
 
 
+def _check_real(tensors, name, what):
+    for i, t in enumerate(tensors):
+        if isinstance(t, torch.Tensor) and t.is_complex():
+            raise RuntimeError(f"{name}: takes real {what} only; number {i} is {t.dtype}")
+
+
 def _basis(tensors, numels):
     """For each tensor, one-hot rows over all elements of all tensors: (total, *shape)."""
     total = sum(numels)
@@ -299,6 +305,8 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
         numels = [o.numel() for o in flat]
         by = _slice_argnums(args, numbers, as_tuple=False)
         flat_by, by_spec = tree_flatten(by)
+        _check_real(flat_by, "jacrev", "inputs")
+        _check_real(flat, "jacrev", "outputs")
 
         def rows(*cotangents):
             return tuple(tree_flatten(pullback(tree_unflatten(list(cotangents), spec)))[0])
@@ -339,6 +347,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
                 raise RuntimeError(f"jacfwd: differentiates by tensors only, not by {type(x)}")
             if not (x.is_floating_point() or x.is_complex()):
                 raise ValueError(f"jacfwd: an argument is {x.dtype}; only floating and complex types have tangents")
+        _check_real(flat_by, "jacfwd", "inputs")
         numels = [x.numel() for x in flat_by]
         kept = {}
 
@@ -346,6 +355,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
             moved = tree_unflatten(list(tangents), by_spec)
             output, product, *aux = _jvp_with_argnums(func, args, moved, numbers, has_aux=has_aux)
             kept["spec"] = tree_flatten(output)[1]
+            _check_real(tree_flatten(output)[0], "jacfwd", "outputs")
             kept["aux_spec"] = tree_flatten(aux)[1]
             return tree_flatten(product)[0], tree_flatten(output)[0], tree_flatten(aux)[0]
 
