@@ -417,3 +417,12 @@ def test_batches_of_gradients_through_layers(f, shapes):
     rows = jacrev(lambda *a: f(*a).sum(), argnums=(0, 1, 2))(*(x.detach() for x in inputs))
     for t, x in zip(rows, torch.autograd.grad(out.sum(), inputs, allow_unused=True)):
         close(t, torch.zeros_like(t) if x is None else x)
+
+
+def test_inference_mode():
+    with torch.inference_mode():
+        x = x3()
+        close(grad(lambda a: (a * a).sum())(x), 2 * x)
+        close(jvp(torch.sin, (x,), (x,))[1], x * x.cos())
+        close(hessian(lambda a: (a ** 3).sum())(x), torch.diag(6 * x))
+        close(vmap(torch.sin)(x), x.sin())

@@ -10,24 +10,30 @@ from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 __all__ = ["grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian", "linearize", "debug_unwrap"]
 
 
+def _no_inference():
+    return torch.inference_mode(False) if torch.is_inference_mode_enabled() else contextlib.nullcontext()
+
+
 @contextlib.contextmanager
 def grad_increment_nesting():
-    """A level where a graph is recorded; gives its number."""
-    level = _levels._grad_increment_nesting()
-    try:
-        yield level
-    finally:
-        _levels._grad_decrement_nesting()
+    """A level where a graph is recorded, in inference mode too; gives its number."""
+    with _no_inference():
+        level = _levels._grad_increment_nesting()
+        try:
+            yield level
+        finally:
+            _levels._grad_decrement_nesting()
 
 
 @contextlib.contextmanager
 def jvp_increment_nesting():
     """A level of tangents; gives its number."""
-    level = _levels._jvp_increment_nesting()
-    try:
-        yield level
-    finally:
-        _levels._jvp_decrement_nesting()
+    with _no_inference():
+        level = _levels._jvp_increment_nesting()
+        try:
+            yield level
+        finally:
+            _levels._jvp_decrement_nesting()
 
 
 def _wrap_all_tensors(tree, level):
