@@ -207,7 +207,7 @@ GradList along_vjp(const OpEntry& op, const Value* args, const Tangents& t, cons
     if (!r.defined() || !tangent.defined()) return;
     r = fit_gradient(r, m, *named);
     if (!requires_grad(r)) {
-      if (r.numel() && fb::op_value<"item">(fb::op<"any">(fb::op<"ne">(r, Scalar(0)))).boolean())
+      if (r.numel() && holds(fb::op<"any">(fb::op<"ne">(r, Scalar(0)))))
         raise_not_implemented("forward mode through ", op.schema.name, " (argument of shape ", m.sizes,
                               "): its backward has no derivative in the gradient yet, and the card gives no jvp");
       return;
