@@ -167,6 +167,21 @@ constexpr int64_t kSmall = 16;  // elements of a call that goes to the body at o
 
 Tensor run_pointwise_body(const char* name, PointwiseRun run, PointwiseBody body, const Value* v, int nin,
                           uint32_t bool_operands, DType compute, DType result, const Scalar* attrs, const Tensor* given) {
+  if (!given && bool_operands == 0) {  // few elements of one shape and type, all in a row: nothing to lay out
+    char* in[PointwiseLoop::kMax];
+    const TensorImpl* x = v[0].tag == Tag::tensor ? v[0].t : nullptr;
+    bool plain = x && x->contiguous && x->dtype == compute && x->device.is_cpu() && x->numel <= kSmall && x->numel > 0 && !x->wrapped_number;
+    for (int i = 0; i < nin && plain; ++i) {
+      const TensorImpl* t = v[i].t;
+      plain = v[i].tag == Tag::tensor && (t == x || (t->contiguous && t->dtype == compute && t->device.is_cpu() && t->sizes == x->sizes));
+      if (plain) in[i] = static_cast<char*>(v[i].tensor().data());
+    }
+    if (plain) {
+      Tensor out = Tensor::empty(x->sizes, {result, x->device});
+      body(static_cast<char*>(out.data()), in, x->numel, attrs, false);
+      return out;
+    }
+  }
   const TensorImpl* first = nullptr;
   const Dims* shape = nullptr;
   Dims joined;

@@ -176,6 +176,8 @@ struct Slot {
   const OpEntry* op = nullptr;       // the overload for tensors (numbers where the card takes them)
   const Binding* binding = nullptr;
   PyObject* method = nullptr;        // what __torch_function__ is told
+  Value rest[6];                     // what stands for the arguments after the first two
+  int nrest = -1;                    // -1: more than fit
 };
 
 void find_slot(Slot& s, const char* packet, const char* full) {
@@ -183,6 +185,10 @@ void find_slot(Slot& s, const char* packet, const char* full) {
   if (!p) return;
   s.op = find_op(full);
   s.binding = &binding_of(*p);
+  if (s.op && s.op->schema.args.size() >= 2 && s.op->schema.args.size() <= 8) {
+    s.nrest = int(s.op->schema.args.size()) - 2;
+    for (int i = 0; i < s.nrest; ++i) s.rest[i] = s.op->schema.args[size_t(i) + 2].default_value;
+  }
   s.method = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&TensorBaseType), packet);
   if (!s.method) {
     PyErr_Clear();
@@ -209,7 +215,7 @@ PyObject* call_slot(const Slot& s, PyObject* a, PyObject* b, const char* name) {
       Arguments() {}
     } call;
     Value* const v = call.v;
-    bool ok = s.op->schema.args.size() <= 8;
+    bool ok = s.nrest >= 0;
     for (int i = 0; i < 2 && ok; ++i) {
       if (exact_tensor(args[i])) v[i] = Value(unwrap(args[i]));
       else if (PyFloat_CheckExact(args[i])) v[i] = Value(PyFloat_AS_DOUBLE(args[i]));
@@ -222,8 +228,7 @@ PyObject* call_slot(const Slot& s, PyObject* a, PyObject* b, const char* name) {
       if (ok && v[i].tag != Tag::tensor) ok = s.op->card->numbers >> i & 1;
     }
     if (ok && (ta || tb)) {
-      const auto& specs = s.op->schema.args;
-      for (size_t i = 2; i < specs.size(); ++i) v[i] = specs[i].default_value;
+      for (int i = 0; i < s.nrest; ++i) v[i + 2] = s.rest[i];
       int64_t work = 0;
       if (v[0].tag == Tag::tensor) work += v[0].t->numel;
       if (v[1].tag == Tag::tensor) work += v[1].t->numel;
