@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "dispatch/call.h"
+#include "dispatch/levels.h"
 #include "dispatch/thread_state.h"
 
 namespace fb {
@@ -297,7 +298,7 @@ struct CopySlices final : Node {
     GradList out(next.size());
     if (!g[0].defined()) return out;
     FB_CHECK(fn, "the graph of CopySlices (shape ", window.base_sizes, ") was freed by an earlier backward; pass retain_graph=True there to go through it again");
-    Tensor whole = Tensor::empty_strided(window.base_sizes, window.base_strides, g[0].options());
+    Tensor whole = beside(g[0], Tensor::empty_strided(window.base_sizes, window.base_strides, g[0].options()));
     op_list<"copy_">(whole, g[0]);
     const Tensor part = window.on(whole);
     GradList inner{op<"clone">(part)};

@@ -3,6 +3,7 @@
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/layers.h"
+#include "dispatch/levels.h"
 #include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
 
@@ -231,11 +232,15 @@ namespace {
 
 // ---- the top of a call ----
 
-void invoke_composite(const OpEntry& op, const Value* args, Results& out) { op.card->body(op, args, out); }
+void invoke_composite(const OpEntry& op, const Value* args, Results& out) {
+  if ((tls.layers & kWrapped) && run_factory_at_level(op, args, out)) return;
+  op.card->body(op, args, out);
+}
 
 void invoke_functional(const OpEntry& op, const Value* args, Results& out) {
   const Flags f = argument_flags(op, args);
-  if (f & (kRequiresGrad | kTrackedView | kDual)) {
+  if (f & (kRequiresGrad | kTrackedView | kDual | kWrapped)) {
+    if ((f & kWrapped) && run_at_level(op, args, out)) return;
     if (carries_tangents() && forward_invoke(op, args, out)) return;
     if ((f & (kRequiresGrad | kTrackedView)) && tls.grad_enabled && (op.card->vjp || op.card->pointwise))
       return autograd_invoke(op, args, out, f);
@@ -244,11 +249,14 @@ void invoke_functional(const OpEntry& op, const Value* args, Results& out) {
 }
 
 void invoke_view(const OpEntry& op, const Value* args, Results& out) {
-  autograd_invoke_view(op, args, out, Flags(tls.layers | (args[0].tag == Tag::tensor ? args[0].t->flags : 0)));
+  const Flags f = Flags(tls.layers | (args[0].tag == Tag::tensor ? args[0].t->flags : 0));
+  if ((f & kWrapped) && run_at_level(op, args, out)) return;
+  autograd_invoke_view(op, args, out, f);
 }
 
 void invoke_inplace(const OpEntry& op, const Value* args, Results& out) {
   const Flags f = argument_flags(op, args);
+  if ((f & kWrapped) && run_at_level(op, args, out)) return;
   if (f & (kRequiresGrad | kTrackedView | kInference | kDual) || tls.inference) return autograd_invoke_inplace(op, args, out, f);
   run_resolved(op, args, out, f);
   args[0].t->bump_version();
@@ -256,6 +264,7 @@ void invoke_inplace(const OpEntry& op, const Value* args, Results& out) {
 
 void invoke_out(const OpEntry& op, const Value* args, Results& out) {
   const Flags f = argument_flags(op, args);
+  if ((f & kWrapped) && run_at_level(op, args, out)) return;
   if ((f & (kTrackedView | kDual)) && carries_tangents()) forward_refuse_out(op, args);
   if ((f & kInference) && !tls.inference)
     for (size_t i = op.functional->schema.args.size(); i < op.schema.args.size(); ++i)

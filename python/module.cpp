@@ -52,6 +52,7 @@ PyMODINIT_FUNC PyInit__C() {
   init_dlpack(m);
   init_forward_ad(m);
   init_symbolic(m);
+  init_transforms(m);
   return m;
   FB_PY_END(nullptr)
 }

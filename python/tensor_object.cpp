@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "autograd/node.h"
+#include "dispatch/levels.h"
 #include "dispatch/thread_state.h"
 
 namespace fb::py {
@@ -210,6 +211,10 @@ PyObject* get_name(PyObject* o, void*) {
 PyObject* get_data(PyObject* o, void*) {
   FB_PY_BEGIN
   const Tensor& t = unwrap(o);
+  if (const Wrapped* w = wrapped_in(t)) {
+    FB_CHECK(w->batch_dim < 0, ".data of a tensor of a function that is mapped (torch.vmap) cannot be had; use detach()");
+    return wrap(op<"detach">(t));
+  }
   Tensor d = detach(t);
   // .data counts its own writes: they are invisible to backward, as documented.
   d->own_version = Storage::allocate(0, Device{DeviceType::meta, -1});
@@ -220,6 +225,7 @@ int set_data(PyObject* o, PyObject* v, void*) {
   FB_PY_BEGIN
   const Tensor& t = unwrap(o);
   const Tensor n = tensor_arg(v, "set_data", "new_data");
+  FB_CHECK(!t->wrapped && !n->wrapped, ".data cannot be set within a function that is transformed (torch.vmap, torch.func)");
   t->storage = n->storage;
   t->sizes = n->sizes;
   t->strides = n->strides;
@@ -261,9 +267,14 @@ int set_grad(PyObject* o, PyObject* v, void*) {
   return 0;
   FB_PY_END(-1)
 }
+void check_no_transform() {
+  FB_CHECK(!innermost_level(), "requires_grad_() (or torch.autograd.functional) within a function that is transformed (torch.vmap, torch.func): "
+           "derivatives are taken there by torch.func.grad, vjp, jvp and their kin");
+}
 int set_requires(PyObject* o, PyObject* v, void*) {
   FB_PY_BEGIN
   if (!v || !PyBool_Check(v)) raise_runtime("requires_grad must be a bool");
+  check_no_transform();
   set_requires_grad(unwrap(o), v == Py_True);
   return 0;
   FB_PY_END(-1)
@@ -344,6 +355,14 @@ PyObject* m_stride(PyObject* o, PyObject* const* a, Py_ssize_t n, PyObject* kw) 
   return PyLong_FromLongLong(t.strides()[wrap_dim(d, t.ndim(), false)]);
   FB_PY_END(nullptr)
 }
+const Tensor& with_memory(const Tensor& t, bool storage) {
+  if (t->wrapped) {
+    const std::string what = "a tensor of a function that is transformed (torch.vmap, torch.func) has no memory of its own";
+    if (storage) raise_not_implemented("untyped_storage(): ", what);
+    raise_runtime("data_ptr(): ", what);
+  }
+  return t;
+}
 #define FB_METHOD(name, expr)                            \
   PyObject* m_##name(PyObject* o, PyObject*) {           \
     FB_PY_BEGIN                                          \
@@ -354,7 +373,7 @@ PyObject* m_stride(PyObject* o, PyObject* const* a, Py_ssize_t n, PyObject* kw) 
 FB_METHOD(dim, PyLong_FromLongLong(t.ndim()))
 FB_METHOD(numel, PyLong_FromLongLong(t.numel()))
 FB_METHOD(element_size, PyLong_FromLongLong(t.item_bytes()))
-FB_METHOD(data_ptr, PyLong_FromVoidPtr(t.is_meta() || t.numel() == 0 ? nullptr : t.data()))
+FB_METHOD(data_ptr, PyLong_FromVoidPtr(with_memory(t, false).is_meta() || t.numel() == 0 ? nullptr : t.data()))
 FB_METHOD(storage_offset, PyLong_FromLongLong(t.offset()))
 FB_METHOD(is_floating_point, PyBool_FromLong(t.is_floating()))
 FB_METHOD(is_complex, PyBool_FromLong(t.is_complex()))
@@ -363,7 +382,7 @@ FB_METHOD(is_conj, PyBool_FromLong(t.is_conj()))
 FB_METHOD(is_neg, PyBool_FromLong(t.is_neg()))
 FB_METHOD(is_inference, PyBool_FromLong(t->inference))
 FB_METHOD(get_device, PyLong_FromLong(t.device().is_cpu() ? -1 : t.device().index < 0 ? 0 : t.device().index))
-FB_METHOD(untyped_storage, wrap_storage(t.storage()))
+FB_METHOD(untyped_storage, wrap_storage(with_memory(t, true).storage()))
 FB_METHOD(is_view, PyBool_FromLong(find_meta(t) && find_meta(t)->view))
 FB_METHOD(has_names, PyBool_FromLong(0))
 FB_METHOD(is_pinned, PyBool_FromLong(0))
@@ -386,6 +405,7 @@ PyObject* m_requires_grad_(PyObject* o, PyObject* const* a, Py_ssize_t n, PyObje
   FB_PY_BEGIN
   PyObject* v = n > 0 ? a[0] : kw && PyTuple_GET_SIZE(kw) ? a[n] : Py_True;
   if (!PyBool_Check(v)) raise_type("requires_grad_(): argument 'requires_grad' must be bool, not ", Py_TYPE(v)->tp_name);
+  check_no_transform();
   set_requires_grad(unwrap(o), v == Py_True);
   return Py_NewRef(o);
   FB_PY_END(nullptr)

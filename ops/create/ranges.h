@@ -128,7 +128,7 @@ struct eye_m : composite<eye_m> {
   static constexpr uint32_t forms = form::fn | form::out;
   static Tensor body(int64_t n, int64_t m, FB_RANGE_ARGS) {
     FB_CHECK(n >= 0 && m >= 0, "eye: n and m must be at least 0, they are ", n, " and ", m);
-    const Tensor t = zeroed(Tensor::empty(Ints({n, m}), options_of("eye", d, l, dev, pin)));
+    const Tensor t = op<"zeros">(Ints({n, m}), options_of("eye", d, l, dev, pin).dtype, std::nullopt, dev);
     if (n && m) op<"fill_">(op<"diagonal">(t), 1);
     return t;
   }

@@ -1,6 +1,7 @@
 // The same elements under another shape: view, reshape, flatten, expand, and strided windows.
 #pragma once
 #include "dispatch/call.h"
+#include "dispatch/levels.h"
 #include "ops/view/geometry.h"
 
 namespace fb::cards {
@@ -41,7 +42,7 @@ struct as_strided_backward : structured<as_strided_backward> {
     return T::empty_strided(base_sizes, preserved_strides(base_sizes, base_strides), g.options());
   }
   static Tensor d_grad(grad<0> g, arg<1, Ints> base_sizes, arg<2, Ints> base_strides, arg<3, Ints> size, arg<4, Ints> stride, arg<5, int64_t> offset) {
-    Tensor base = Tensor::empty_strided(*base_sizes, *base_strides, g->options());
+    Tensor base = beside(g, Tensor::empty_strided(*base_sizes, *base_strides, g->options()));
     base = op<"copy_">(base, g);
     return op<"as_strided">(base, *size, *stride, *offset);
   }

@@ -1,0 +1,1 @@
+"""Function transforms; torch.func and torch.vmap are their public names."""
