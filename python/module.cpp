@@ -52,6 +52,9 @@ PyMODINIT_FUNC PyInit__C() {
   init_dlpack(m);
   init_forward_ad(m);
   init_symbolic(m);
+  init_dispatch_mode(m);
+  init_schema_object(m);
+  init_library(m);
   return m;
   FB_PY_END(nullptr)
 }

@@ -1,6 +1,7 @@
 // The same elements under another shape: view, reshape, flatten, expand, and strided windows.
 #pragma once
 #include "dispatch/call.h"
+#include "dispatch/visible.h"
 #include "ops/view/geometry.h"
 
 namespace fb::cards {
@@ -60,6 +61,7 @@ FB_CARD(alias)
 
 struct detach : composite<detach> {
   static constexpr auto schema = "detach(Tensor(a) self) -> Tensor(a)";
+  static constexpr uint32_t forms = form::fn | form::method | form::visible;
   static Tensor body(const Tensor& self) { return self.alias(); }
   static constexpr auto doc = R"(detach() -> Tensor
 
