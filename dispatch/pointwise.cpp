@@ -372,6 +372,30 @@ void run_pointwise(const OpEntry& op, const Value* args, Results& res) {
   res.push(out);
 }
 
+// The operator that stands for a derivative ("tanh_backward"), as a layer should see it; undefined where there is none.
+// Its arguments are those of the forward call by name, after the gradient.
+static Tensor through_backward_operator(const OpEntry& op, const Tensor& g, const Tensor* operands, const Tensor& result, const Value* args) {
+  const Schema& s = op.functional->schema;
+  const bool relu = s.name == "relu";  // a threshold at 0, of which the result tells as much as the argument
+  const OpEntry* b = find_op(relu ? "threshold_backward" : s.name + "_backward");
+  if (!b || !g.is_floating() || b->schema.args.size() > 8) return {};
+  Value v[8];
+  v[0] = Value(g);
+  for (size_t i = 1; i < b->schema.args.size(); ++i) {
+    const std::string& name = b->schema.args[i].name;
+    const int at = s.find(name);
+    if (name == "output" || (relu && name == "self")) v[i] = Value(result);
+    else if (name == "self") v[i] = Value(operands[0]);
+    else if (relu && name == "threshold") v[i] = Value(0);
+    else if (at >= 0) v[i] = args[at];
+    else return {};
+    if (b->schema.args[i].type == ArgType::tensor && v[i].tag != Tag::tensor) return {};
+  }
+  Results r;
+  b->invoke(*b, v, r);
+  return r[0];
+}
+
 Tensor run_pointwise_grad(const OpEntry& op, int i, const Tensor& g, const Tensor* operands, const Tensor& result, const Value* args) {
   const PointwiseCard& c = *op.card->pointwise;
   const PointwiseGrad& gi = c.grads[i];
@@ -405,6 +429,8 @@ Tensor run_pointwise_grad(const OpEntry& op, int i, const Tensor& g, const Tenso
   for (int k = 0; k < c.nin; ++k)
     if ((gi.saves_in >> k & 1) && operands[k].defined()) layers |= operands[k]->flags;
   if (gi.saves_out && result.defined()) layers |= result->flags;
+  if ((layers & kLayered) && !again && i == 0)
+    if (Tensor r = through_backward_operator(op, g, operands, result, args); r.defined()) return r;
   again |= (layers & kLayered) != 0;
   Value v[kMaxOperands + 2];
   int n = 0;

@@ -53,6 +53,9 @@ PyMODINIT_FUNC PyInit__C() {
   init_forward_ad(m);
   init_symbolic(m);
   init_transforms(m);
+  init_dispatch_mode(m);
+  init_schema_object(m);
+  init_library(m);
   return m;
   FB_PY_END(nullptr)
 }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "autograd/node.h"
+#include "dispatch/library.h"
 #include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
 #include "python/parser.h"
@@ -93,6 +94,23 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
   if (!g_function_disabled && (function_modes || any_asks(args, all))) return dispatch_torch_function(self, args, n, kwnames);
   ParsedCall c;
   parse_call(*as(self)->binding, args, n, kwnames, c);
+  return invoke_parsed(c);
+  FB_PY_END(nullptr)
+}
+
+// Entries of torch.ops: arguments that do not fit the schema are a RuntimeError there.
+PyObject* op_vectorcall_by_schema(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  FB_PY_BEGIN
+  const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+  const Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+  if (!g_function_disabled && (function_modes || any_asks(args, all))) return dispatch_torch_function(self, args, n, kwnames);
+  ParsedCall c;
+  try {
+    parse_call(*as(self)->binding, args, n, kwnames, c);
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::type) raise_runtime(e.what());
+    throw;
+  }
   return invoke_parsed(c);
   FB_PY_END(nullptr)
 }
@@ -423,7 +441,9 @@ PyObject* py_op(PyObject*, PyObject* args) {
   if (!overload) {
     auto* b = new Binding(binding_of(*p));
     b->plain.insert(b->plain.end(), b->with_out.begin(), b->with_out.end());
-    return make_callable(&OpFunctionType, b, name, "torch.ops.aten");
+    PyObject* f = make_callable(&OpFunctionType, b, name, "torch.ops.aten");
+    as(f)->call = op_vectorcall_by_schema;
+    return f;
   }
   const std::string want = strcmp(overload, "default") == 0 ? "" : overload;
   const Binding& b = binding_of(*p);
@@ -434,7 +454,9 @@ PyObject* py_op(PyObject*, PyObject* args) {
         one->packet = p;
         one->plain.push_back(s);
         one->with_out.push_back(s);
-        return make_callable(&OpFunctionType, one, std::string(name) + "." + overload, "torch.ops.aten");
+        PyObject* f = make_callable(&OpFunctionType, one, std::string(name) + "." + overload, "torch.ops.aten");
+        as(f)->call = op_vectorcall_by_schema;
+        return f;
       }
   Py_RETURN_NONE;
   FB_PY_END(nullptr)
@@ -457,15 +479,22 @@ PyObject* py_op_info(PyObject*, PyObject* args) {
   const OpEntry* e = find_op(full);
   if (!e) Py_RETURN_NONE;
   const char* kinds[] = {"composite", "pointwise", "view", "structured", "direct", "lowered"};
+  // A kernel without a shape rule of its own decides the shape, or gives a number: both depend on the elements.
+  const bool reads = (e->schema.tensor_mask | e->schema.list_mask) && !e->schema.writes && e->form == OpForm::functional && !e->schema.returns.empty();
+  const ArgType first = reads ? e->schema.returns[0].type : ArgType::tensor;
+  const bool tensors = first == ArgType::tensor || first == ArgType::tensors;
+  const bool dynamic_shape = reads && tensors && e->card->kind == CardKind::direct && !e->card->meta && !(e->card->forms & form::library);
+  const bool data_dependent = reads && !tensors && !(e->card->forms & form::library) && (e->card->kind == CardKind::direct || first == ArgType::scalar);
   const char* forms[] = {"functional", "inplace", "out"};
   Obj types(PyList_New(0));  // those that a pointwise card computes in
   if (const PointwiseCard* p = e->card->pointwise)
     for (int d = 0; d < 32; ++d)
       if (p->types >> d & 1) checked(PyList_Append(types.get(), Obj(wrap_dtype(DType(d))).get()));
-  return Py_BuildValue("{s:s,s:s,s:s,s:O,s:i,s:I,s:I,s:s,s:s,s:O}", "kind", kinds[int(e->card->kind)], "form", forms[int(e->form)],
+  return Py_BuildValue("{s:s,s:s,s:s,s:O,s:i,s:I,s:I,s:s,s:s,s:O,s:O,s:O}", "kind", e->card->forms & form::library ? "library" : kinds[int(e->card->kind)], "form", forms[int(e->form)],
                        "grad_name", e->grad_name.c_str(), "differentiable", e->card->vjp || e->card->pointwise ? Py_True : Py_False,
                        "kernels", int(e->cpu.size()), "forms", e->card->forms, "packet_forms", e->packet->forms, "functional",
-                       e->functional ? e->functional->schema.full_name().c_str() : "", "aliases", e->card->aliases, "types", types.get());
+                       e->functional ? e->functional->schema.full_name().c_str() : "", "aliases", e->card->aliases, "types", types.get(),
+                       "dynamic_shape", dynamic_shape ? Py_True : Py_False, "data_dependent", data_dependent ? Py_True : Py_False);
   FB_PY_END(nullptr)
 }
 // _op_resolve(name, *args, **kwargs): the overload that such a call of the packet takes.

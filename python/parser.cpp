@@ -474,9 +474,20 @@ bool scalar_from(PyObject* o, Scalar& s) {
   return true;
 }
 
+static std::unordered_map<const Packet*, Binding*> bindings;
+
+void refresh_binding(const Packet& p) {
+  const auto i = bindings.find(&p);
+  if (i == bindings.end()) return;
+  Binding* b = std::exchange(i->second, nullptr);
+  const Binding& made = binding_of(p);
+  b->plain = made.plain;
+  b->with_out = made.with_out;
+  i->second = b;
+}
+
 const Binding& binding_of(const Packet& p) {
-  static std::unordered_map<const Packet*, Binding*> all;
-  Binding*& b = all[&p];
+  Binding*& b = bindings[&p];
   if (!b) {
     intern_names();
     b = new Binding;

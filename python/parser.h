@@ -22,6 +22,8 @@ struct Binding {
   std::vector<Signature> plain, with_out;
 };
 const Binding& binding_of(const Packet& p);
+// After an overload came or went: the same object, made anew.
+void refresh_binding(const Packet& p);
 
 constexpr int kMaxArgs = 40;
 

@@ -1,4 +1,5 @@
 """torch.Tensor: the C++ tensor with the methods that are Python's to give."""
+import torch._dispatch_state  # noqa: F401 - installs _DisableTorchDispatch in _C
 import torch._torch_function  # noqa: F401 - installs DisableTorchFunctionSubclass in _C
 from torch import _C
 from torch._torch_function import DisableTorchFunctionSubclass
