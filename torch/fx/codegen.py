@@ -391,8 +391,6 @@ class CodeGen:
         return {"repr_fn": arg} if "repr_fn" in takes else {}
 
     def _annotation(self, node, include_stride, include_device, colored):
-        if node.op == "get_attr" and isinstance(node.meta.get("val"), type(None)):
-            return None
         val = node.meta.get("val", node.meta.get("tensor_meta"))
         if isinstance(val, torch.Tensor):
             return _tensor_annotation(val, include_stride, include_device, colored)

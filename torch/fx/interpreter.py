@@ -196,8 +196,4 @@ class Transformer(Interpreter):
             old = next((n for n in self.graph.nodes if n.op == "output"), None)
             if old is not None:
                 output.meta.update(old.meta)
-        return _transformed(self.module, self.new_graph)
-
-
-def _transformed(module, graph):
-    return GraphModule(module, graph, type(module).__name__ if isinstance(module, GraphModule) else "GraphModule")
+        return GraphModule(self.module, self.new_graph)
