@@ -3,7 +3,7 @@
 `symbolic_trace` gives a `GraphModule`: its `graph` is a list of `Node`s, its `code` is Python. `Interpreter` runs a graph
 node by node, `Transformer` makes another of it, `replace_pattern` replaces subgraphs.
 """
-from torch.fx import immutable_collections  # noqa: F401
+from torch.fx import immutable_collections, traceback  # noqa: F401
 from torch.fx._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from torch.fx.graph import CodeGen, Graph
 from torch.fx.graph_module import GraphModule

@@ -288,13 +288,13 @@ class Graph:
     def eliminate_dead_code(self, is_impure_node=None):
         """Removes the nodes whose results nobody uses and that do nothing else; whether any was removed.
 
-        `is_impure_node(node)` says what does something else; `Node.is_impure` does without it.
+        `is_impure_node(node)` says what stays, inputs and results included; `Node.is_impure` does without it.
         """
         self.lint()
 
         def impure(node):
             if is_impure_node is not None:
-                return is_impure_node(node) or node.op in ("placeholder", "output")
+                return is_impure_node(node)
             return node.is_impure()
         changed = False
         for node in reversed(self.nodes):
