@@ -124,6 +124,9 @@ def einsum(*args):
         equation = ",".join(letters(s) for s in args[1::2])
         if len(args) % 2:
             equation += "->" + letters(args[-1])
+    if _C._has_torch_function_each(*operands):
+        from torch.overrides import handle_torch_function
+        return handle_torch_function(einsum, operands, equation, *operands)
     return _operator("einsum")(equation, list(operands))
 
 
