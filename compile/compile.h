@@ -4,6 +4,10 @@
 
 #include "dispatch/op.h"
 
+namespace fb::triton {
+struct Table;  // compile/triton/launch.h
+}
+
 namespace fb::compile {
 
 struct Statistics {
@@ -19,6 +23,7 @@ struct Compiler {
   // eager one. Below autograd. Raises NotImplementedError where accepts says no.
   void (*run)(const OpEntry& op, const Value* args, Results& out);
   Statistics (*statistics)();
+  const triton::Table* triton;   // kernels of the Triton language
 };
 
 // Raises RuntimeError where the library cannot be loaded.

@@ -1,4 +1,5 @@
 #include "compile/kernels.h"
+#include "compile/triton/launch.h"
 
 #include <algorithm>
 #include <chrono>
@@ -81,6 +82,6 @@ void shape_of(const OpEntry& op, const Value* args, Results& out) {
 }  // namespace fb::compile
 
 extern "C" [[gnu::visibility("default")]] const fb::compile::Compiler* fb_compiler() {
-  static constexpr fb::compile::Compiler c{fb::compile::accepts, fb::compile::run, fb::compile::statistics};
+  static constexpr fb::compile::Compiler c{fb::compile::accepts, fb::compile::run, fb::compile::statistics, &fb::triton::table};
   return &c;
 }
