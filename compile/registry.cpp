@@ -30,6 +30,10 @@ template <class T> const T* find(const T* begin, const T* end, const char* schem
 }  // namespace
 
 const TileCard* find_tile_card(const char* schema) { return find(__start_fb_tile_cards, __stop_fb_tile_cards, schema); }
-const TileReduction* find_tile_reduction(const char* schema) { return find(__start_fb_tile_reductions, __stop_fb_tile_reductions, schema); }
+const TileReduction* find_tile_reduction(const char* schema) {
+  const TileReduction* r = find(__start_fb_tile_reductions, __stop_fb_tile_reductions, schema);
+  return r && r->passes ? r : nullptr;
+}
+Span<TileReduction> all_tile_reductions() { return {__start_fb_tile_reductions, __stop_fb_tile_reductions - __start_fb_tile_reductions}; }
 
 }  // namespace fb::compile

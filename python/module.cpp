@@ -3,6 +3,9 @@
 #include "python/binding.h"
 
 namespace fb::py {
+
+void init_compiled(PyObject* m);   // compiled.cpp
+
 namespace {
 
 PyObject* get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(fb::get_num_threads()); }
@@ -52,6 +55,7 @@ PyMODINIT_FUNC PyInit__C() {
   init_dlpack(m);
   init_forward_ad(m);
   init_symbolic(m);
+  init_compiled(m);
   return m;
   FB_PY_END(nullptr)
 }

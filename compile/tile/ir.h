@@ -58,7 +58,7 @@ struct Type {
   X(to_int, 1)     /* float to the integer of its width, to nearest; |x| < 2^31 or 2^51, else any number */            \
   X(lookup, 1)     /* i32 in 0..7 -> tables[imm][i] */                                                                 \
   X(load, -1)      /* (address) or (address, mask, other) */                                                           \
-  X(store, -1)     /* (address, value) or (address, value, mask) */                                                    \
+  X(store, -1)     /* (address, value) or (address, value, mask); imm 1: past the cache, to a whole aligned tile */    \
   X(loop, -1)      /* (from, to, step, carried...); the region gets (index, carried...) and ends in yield */           \
   X(argument, 0)   /* imm: of the region it stands in */                                                               \
   X(yield, -1)     /* what the next round carries */                                                                   \
