@@ -3,6 +3,7 @@
 #pragma once
 #include "compile/tile/ir.h"
 #include "dispatch/pointwise.h"
+#include "ops/index/reads.h"
 
 namespace fb::compile {
 
@@ -39,9 +40,15 @@ struct TileReduction {
   void (*numbers)(const Value* args, int64_t count, double* to);
 };
 
+struct TileRead {
+  const char* schema;
+  ReadRule (*rule)(const Value* args);
+};
+
 // Null where no unit made one for that schema.
 const TileCard* find_tile_card(const char* schema);
 const TileReduction* find_tile_reduction(const char* schema);
+const TileRead* find_tile_read(const char* schema);
 // Of every card that the compiler has a unit for, those without passes too.
 Span<TileReduction> all_tile_reductions();
 

@@ -72,7 +72,21 @@ Tensor GraphTrace::twin_argument(const Tensor& t) {
 }
 
 void GraphTrace::call(const OpEntry& given, const Value* args, Results& out) {
-  if (given.card && given.card->kind == CardKind::lowered && given.form == OpForm::functional) return given.card->body(given, args, out);
+  // A lowering is followed into what it is made of, where that is operators alone.
+  if (given.card && given.card->kind == CardKind::lowered && given.form == OpForm::functional) {
+    const size_t nodes = graph_.nodes.size();
+    try {
+      given.card->body(given, args, out);
+      bool known = out.size() > 0;
+      for (int i = 0; i < out.size(); ++i) known = known && known_.contains(out[i].impl());
+      if (known) return;
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::not_implemented) throw;
+    }
+    graph_.nodes.resize(nodes);
+    std::erase_if(known_, [&](const auto& k) { return k.second.node >= int32_t(nodes); });
+    out.clear();
+  }
   const OpEntry* op = &given;
   Tensor self;
   if (given.form == OpForm::inplace) {

@@ -28,13 +28,22 @@ class Evaluator {
 
  protected:
   virtual tile::Id load(const Stmt& s) = 0;
+  // The tile's element at `moved` bytes, a scalar or a tile, from where it lies.
+  virtual tile::Id load_moved(const Stmt& s, tile::Id moved) = 0;
   virtual tile::Id special(const Stmt& s) { raise_runtime("a nest holds a statement that its kernel has no value for"); }
 
  private:
+  tile::Id read(const Stmt& s) {
+    const tile::Id i = value(s.in[0]), size = value(s.attrs[0]), zero = b.integer(0);
+    const tile::Id bad = b.apply(tile::Op::bit_or, b.apply(tile::Op::lt, i, zero), b.apply(tile::Op::ge, i, size));
+    b.raise_if(bad, tile::kBadIndex);
+    return load_moved(s, b.apply(tile::Op::mul, b.apply(tile::Op::select, bad, b.splat(zero, b.type(i).lanes), i), value(s.attrs[1])));
+  }
   tile::Id evaluate(int at) {
     const Stmt& s = nest.stmts[size_t(at)];
     switch (s.kind) {
       case Stmt::load: return load(s);
+      case Stmt::read: return read(s);
       case Stmt::convert: return b.convert(value(s.in[0]), s.elem);
       case Stmt::text: {
         tile::Id in[16], attrs[16];

@@ -118,6 +118,7 @@ void fit_points(const Nest& n, Step& step) {
 struct Weigher : Evaluator {
   explicit Weigher(const Nest& n, tile::Builder& b) : Evaluator(n, b) {}
   tile::Id load(const Stmt& s) override { return any(s.elem); }
+  tile::Id load_moved(const Stmt& s, tile::Id) override { return any(s.elem); }
   tile::Id special(const Stmt& s) override { return any(s.elem); }
   tile::Id any(tile::Elem e) {
     const tile::Id at = b.parameter("any", tile::Elem::address);

@@ -3,6 +3,7 @@
 #include "compile/fuse/group.h"
 
 #include <algorithm>
+#include <map>
 
 #include "compile/fuse/reductions.h"
 
@@ -36,7 +37,7 @@ class Grouper {
   }
   bool lowered(int n) const {
     const Way w = s_.way[size_t(n)];
-    return w == Way::pointwise || w == Way::convert || w == Way::reduction;
+    return w == Way::pointwise || w == Way::convert || w == Way::read || w == Way::reduction;
   }
 
   // ---- dependence between groups ----
@@ -87,6 +88,11 @@ class Grouper {
   bool pointwise_role(int n, const Group& g, Role* role) const {
     const Ints sizes = s_.results[size_t(n)][0].sizes();
     bool ok = true;
+    if (s_.way[size_t(n)] == Way::read) {   // what it reads must be whole before
+      *role = Role::element;
+      each_operand(n, [&](Graph::Ref r) { ok = ok && !g.has(r.node); });
+      return ok && same(sizes, g.domain);
+    }
     if (same(sizes, g.domain)) {
       *role = Role::element;
       each_operand(n, [&](Graph::Ref r) {
@@ -143,6 +149,7 @@ class Grouper {
         each_operand(to->nodes[i], [&](Graph::Ref r) {
           if (!from->has(r.node)) return;
           const Ints t = s_.of(r).sizes();
+          ok = ok && s_.way[size_t(to->nodes[i])] != Way::read;
           if (value_role(*from, r) == Role::element) ok = ok && same(t, x.domain) && to->roles[i] != Role::kept;
           else ok = ok && (to->roles[i] == Role::kept ? t == s_.results[size_t(to->nodes[i])][0].sizes() : to->roles[i] == Role::element && aligned(*from, t));
         });
@@ -185,6 +192,7 @@ class Grouper {
     }
     of_[size_t(n)] = g;
     each_operand(n, [&](Graph::Ref r) {
+      readers_[r.node].push_back(n);
       const int b = of_[size_t(r.node)];
       auto& mine = reads_[size_t(g)];
       if (b >= 0 && b != g && std::find(mine.begin(), mine.end(), b) == mine.end()) mine.push_back(b);
@@ -195,6 +203,20 @@ class Grouper {
     groups_.back().kind = kind;
     reads_.emplace_back();
     return int(groups_.size()) - 1;
+  }
+
+  // Nests that read what n reads, and nothing of which n depends: one pass over memory serves both.
+  std::vector<int> beside(int n) const {
+    std::vector<int> r;
+    each_operand(n, [&](Graph::Ref at) {
+      const auto found = readers_.find(at.node);
+      if (found == readers_.end()) return;
+      for (int reader : found->second)
+        if (const int g = of_[size_t(reader)]; g >= 0 && groups_[size_t(g)].kind == StepKind::nest && std::find(r.begin(), r.end(), g) == r.end()) r.push_back(g);
+    });
+    std::sort(r.rbegin(), r.rend());
+    if (r.size() > 4) r.resize(4);
+    return r;
   }
 
   void place(int n) {
@@ -230,6 +252,7 @@ class Grouper {
       }
       ++i;
     }
+    if (near.empty()) near = beside(n);
     for (int g : near) {
       Role role;
       uint64_t mask;
@@ -285,6 +308,7 @@ class Grouper {
   std::vector<Group> groups_;
   std::vector<std::vector<int>> reads_;
   std::vector<int> of_;
+  std::map<int, std::vector<int>> readers_;   // of a node, so far
 };
 
 }  // namespace

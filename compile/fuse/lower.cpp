@@ -36,6 +36,7 @@ class Lowerer {
       switch (s_.way[size_t(node)]) {
         case Shapes::Way::pointwise: point(node, args.values.data()); break;
         case Shapes::Way::convert: conversion(node); break;
+        case Shapes::Way::read: read(node, args.values.data()); break;
         default: reduction(node, args.values.data());
       }
     }
@@ -77,10 +78,10 @@ class Lowerer {
     return int(n_.operands.size()) - 1;
   }
   // A value from outside, as a node that gives `sizes` sees it.
-  int loaded(Graph::Ref r, Ints sizes) {
+  int loaded(Graph::Ref r, Ints sizes) { return loaded_over(r, strides_over(s_.of(r), sizes, role_ == Role::kept)); }
+  int loaded_over(Graph::Ref r, Dims strides) {
     const Place p = place_of(g_, s_, r);
     const Tensor& t = s_.of(r);
-    Dims strides = strides_over(t, sizes, role_ == Role::kept);
     Level level = Level::element;
     if (group_.reduces) {
       bool varies = false;
@@ -159,6 +160,32 @@ class Lowerer {
     const int v = input(r, out.sizes());
     // Another half format than the input's is reached by way of float.
     give({node, 0}, s_.of(r).dtype() == out.dtype() ? v : n_.rounded(v, tile::elem_of(out.dtype())));
+  }
+  void read(int node, const Value* args) {
+    const Graph::Node& from = g_.nodes[size_t(node)];
+    const ReadRule rule = find_tile_read(from.op->card->schema)->rule(args);
+    const Graph::Ref source = from.args[size_t(rule.source)].refs[0], index = from.args[size_t(rule.index)].refs[0];
+    const Tensor &t = s_.of(source), &i = s_.of(index);
+    const int64_t nd = group_.domain.size(), dim = wrap_dim(rule.dim, t.ndim());
+    // The source and the index over the domain; along the index the source has no stride of its own.
+    Dims strides, index_strides;
+    strides.resize(nd, 0);
+    index_strides.resize(nd, 0);
+    const int64_t lead = rule.kind == ReadRule::rows ? nd - (t.ndim() - 1) : 0;
+    for (int64_t d = 0; d < t.ndim(); ++d)
+      if (d != dim) strides[rule.kind == ReadRule::rows ? lead + d - 1 : d] = t.strides()[d] * t.item_bytes();
+    for (int64_t d = 0; d < i.ndim(); ++d)
+      if (i.sizes()[d] != 1) index_strides[rule.kind == ReadRule::along ? dim : d] = i.strides()[d] * i.item_bytes();
+    Stmt s;
+    s.kind = Stmt::read;
+    s.elem = tile::elem_of(t.dtype());
+    s.in = {n_.converted(loaded_over(index, index_strides), Elem::i64)};
+    s.attrs = {n_.number(t.sizes()[dim], Elem::i64), n_.number(t.strides()[dim] * t.item_bytes(), Elem::i64)};
+    const Place p = place_of(g_, s_, source);
+    s.operand = operand(p.root, t, p.offset, strides, Level::element);
+    const int at = n_.add(std::move(s));
+    const int v = tile::is_half(n_.stmts[size_t(at)].elem) ? n_.converted(at, Elem::f32) : at;
+    give({node, 0}, v);
   }
   void reduction(int node, const Value* args) {
     const Graph::Node& from = g_.nodes[size_t(node)];

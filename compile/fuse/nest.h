@@ -13,12 +13,13 @@ namespace fb::compile {
 enum class Level : uint8_t { once, kept, element };
 
 struct Stmt {
-  enum Kind : uint8_t { load, number, text, convert, fold, count, index } kind = load;
+  // read: a load at the place that in[0] says; attrs: how many places there are, and bytes from one to the next.
+  enum Kind : uint8_t { load, number, text, convert, fold, index, read } kind = load;
   Level level = Level::element;
   tile::Elem elem = tile::Elem::f32;   // of its value
   SmallVec<int, 4> in;                 // statements
-  SmallVec<int, 4> attrs;              // text: the card's numbers, statements too
-  int operand = -1;                    // load: where from; number: which word
+  SmallVec<int, 4> attrs;              // text: the card's numbers; read: see kind; statements too
+  int operand = -1;                    // load, read: where from; number: which word
   TilePoint point = nullptr;           // text
   std::vector<double> raw;             // text: numbers that are part of the program
   const TileFold* folding = nullptr;   // fold: in[0], and in[1] where it takes a parameter

@@ -17,6 +17,17 @@ struct Points : Evaluator {
   Points(const KernelForm& f, tile::Builder& b) : Evaluator(*f.nest, b), f(f) {}
 
   Id address(int operand) { return b.ramp(b.apply(Op::add, base[size_t(operand)], b.apply(Op::mul, at, step[size_t(operand)])), step[size_t(operand)], f.lanes); }
+  Id load_moved(const Stmt& s, Id moved) override {
+    const tile::Elem e = nest.operands[size_t(s.operand)].stored;
+    const char kind = f.dense[size_t(s.operand)];
+    if (b.type(moved).lanes == 1) {
+      const Id first = b.apply(Op::add, base[size_t(s.operand)], moved);
+      if (kind == 'o') return b.load(first, e);
+      return b.load(b.ramp(b.apply(Op::add, first, b.apply(Op::mul, at, step[size_t(s.operand)])), step[size_t(s.operand)], f.lanes), e);
+    }
+    if (kind == 'o') return b.load(b.apply(Op::add, b.splat(base[size_t(s.operand)], f.lanes), moved), e);
+    return b.load(b.apply(Op::add, address(s.operand), moved), e);
+  }
   Id load(const Stmt& s) override {
     const tile::Elem e = nest.operands[size_t(s.operand)].stored;
     if (f.dense[size_t(s.operand)] == 'o') return b.load(base[size_t(s.operand)], e);

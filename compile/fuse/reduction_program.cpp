@@ -125,6 +125,18 @@ class Writer : public Evaluator {
     if (there_ == kNone) return b.load(at, e);
     return b.load(at, e, there_, b.convert(b.constant_bits(Elem::i32, 0), e));
   }
+  Id load_moved(const Stmt& s, Id moved) override {
+    const Elem e = nest.operands[size_t(s.operand)].stored;
+    Id at;
+    if (b.type(moved).lanes == 1) {   // neighbours stay neighbours
+      const Id before = of_outer_[size_t(s.operand)];
+      of_outer_[size_t(s.operand)] = add(before, moved);
+      at = address(s.operand);
+      of_outer_[size_t(s.operand)] = before;
+    } else at = add(address(s.operand), moved);
+    if (there_ == kNone) return b.load(at, e);
+    return b.load(at, e, there_, b.convert(b.constant_bits(Elem::i32, 0), e));
+  }
   Id special(const Stmt& s) override {
     if (s.kind == Stmt::number) return numbers_[size_t(s.operand)];
     if (s.kind == Stmt::index) {

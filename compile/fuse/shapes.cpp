@@ -37,6 +37,11 @@ Shapes::Way way_of(const OpEntry& op, const Value* args, const std::vector<Tenso
     const DType from = args[0].tensor().dtype(), to = results[0].dtype();
     return is_floating(from) && is_integral(to, true) && to != DType::boolean ? Way::call : Way::convert;
   }
+  if (const TileRead* r = find_tile_read(op.card->schema)) {
+    const ReadRule rule = r->rule(args);
+    const DType index = args[rule.index].tensor().dtype();
+    return args[rule.source].tensor().ndim() > 0 && (index == DType::i64 || index == DType::i32) ? Way::read : Way::call;
+  }
   ReductionCall c;
   return prepare_reduction(op, args, results, c, nullptr) ? Way::reduction : Way::call;
 }

@@ -228,6 +228,13 @@ struct Emitter {
     const unsigned n = cast<FixedVectorType>(mask->getType())->getNumElements();
     return b.CreateICmpNE(b.CreateBitCast(mask, b.getIntNTy(n)), number(b.getIntNTy(n), 0));
   }
+  // The next site of lane_sites (lane_site.h): the loader puts it beside the code.
+  void run_site(llvm::Value* mask, llvm::Value* out, llvm::Value* pointers) {
+    FunctionType* type = FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getPtrTy(), b.getPtrTy(), b.getPtrTy()}, false);
+    auto* site = new GlobalVariable(m, b.getInt8Ty(), true, GlobalValue::ExternalLinkage, nullptr, site_name(sites++));
+    site->setDSOLocal(true);
+    b.CreateCall(m.getOrInsertFunction("fb_run_lanes", type), {site, mask, out, pointers})->setDoesNotThrow();
+  }
   llvm::Value* lanes_apart(const tile::Node& n) {
     const bool patch = n.op == Op::patch;
     const int first = patch ? 2 : 0, count = int(n.in.size()) - first;
@@ -254,11 +261,7 @@ struct Emitter {
       b.CreateStore(as_stored(value[size_t(n.in[first + i])], t), a);
       b.CreateStore(a, b.CreateConstGEP1_32(b.getPtrTy(), pointers, unsigned(i)));
     }
-    FunctionType* type = FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getPtrTy(), b.getPtrTy(), b.getPtrTy()}, false);
-    auto* site = new GlobalVariable(m, b.getInt8Ty(), true, GlobalValue::ExternalLinkage, nullptr, site_name(sites++));
-    site->setDSOLocal(true);   // the loader puts it beside the code
-    CallInst* call = b.CreateCall(m.getOrInsertFunction("fb_run_lanes", type), {site, mask, out, pointers});
-    call->setDoesNotThrow();
+    run_site(mask, out, pointers);
     llvm::Value* r = b.CreateLoad(stored, out);
     if (n.type.elem == Elem::b1) r = b.CreateICmpNE(r, number(stored, 0));
     if (!patch) return r;
@@ -310,6 +313,56 @@ struct Emitter {
     for (int l = 0; l < lanes; ++l) k.push_back(l);
     return b.CreateShuffleVector(parts[0], k);
   }
+  void tell(const tile::Node& n) {
+    const int count = int(n.in.size()) - 1, lanes = p[n.in[0]].type.lanes;
+    AllocaInst* mask = slot(wide(b.getInt8Ty(), lanes));
+    b.CreateStore(b.CreateZExt(value[size_t(n.in[0])], wide(b.getInt8Ty(), lanes)), mask);
+    AllocaInst* pointers = slot(ArrayType::get(b.getPtrTy(), uint64_t(count ? count : 1)));
+    for (int i = 0; i < count; ++i) {
+      const tile::Type t = p[n.in[i + 1]].type;
+      AllocaInst* a = slot(wide(in_memory(t.elem), t.lanes));
+      b.CreateStore(as_stored(value[size_t(n.in[i + 1])], t), a);
+      b.CreateStore(a, b.CreateConstGEP1_32(b.getPtrTy(), pointers, unsigned(i)));
+    }
+    run_site(mask, ConstantPointerNull::get(b.getPtrTy()), pointers);
+  }
+  // Lanes one after the other; only integers' changes are indivisible in the machine, floats' take a comparing loop of LLVM's.
+  llvm::Value* change(const tile::Node& n) {
+    const Elem e = n.type.elem;
+    const int lanes = n.type.lanes;
+    llvm::Type* t = scalar(e);
+    AllocaInst *room = slot(wide(t, lanes)), *by = slot(wide(t, lanes)), *expected = nullptr;
+    b.CreateStore(Constant::getNullValue(wide(t, lanes)), room);
+    b.CreateStore(value[size_t(n.in[1])], by);
+    if (n.in.size() > 3) {
+      expected = slot(wide(t, lanes));
+      b.CreateStore(value[size_t(n.in[3])], expected);
+    }
+    const Align align(static_cast<uint64_t>(tile::bytes_of(e)));
+    each_lane(value[size_t(n.in[0])], value[size_t(n.in[2])], lanes, [&](llvm::Value* at, llvm::Value* l) {
+      llvm::Value *x = b.CreateLoad(t, b.CreateGEP(t, by, l)), *old;
+      if (n.imm == int64_t(tile::Atomic::add) || n.imm > int64_t(tile::Atomic::max) || !tile::is_float(e)) {
+        if (expected) {
+          llvm::Type* bits = b.getIntNTy(unsigned(8 * tile::bytes_of(e)));
+          llvm::Value* want = b.CreateBitCast(b.CreateLoad(t, b.CreateGEP(t, expected, l)), bits);
+          llvm::Value* pair = b.CreateAtomicCmpXchg(at, want, b.CreateBitCast(x, bits), align, AtomicOrdering::SequentiallyConsistent,
+                                                    AtomicOrdering::SequentiallyConsistent);
+          old = b.CreateBitCast(b.CreateExtractValue(pair, 0), t);
+        } else {
+          using A = AtomicRMWInst::BinOp;
+          const bool sign = tile::is_signed(e);
+          const A kinds[] = {tile::is_float(e) ? A::FAdd : A::Add, sign ? A::Min : A::UMin, sign ? A::Max : A::UMax, A::And, A::Or, A::Xor, A::Xchg};
+          old = b.CreateAtomicRMW(kinds[n.imm], at, x, align, AtomicOrdering::SequentiallyConsistent);
+        }
+      } else {  // programs with these run on one thread
+        old = b.CreateAlignedLoad(t, at, Align(1));
+        const Op op = n.imm == int64_t(tile::Atomic::min) ? Op::lt : Op::gt;
+        b.CreateAlignedStore(b.CreateSelect(compare(op, old, x, e), old, x), at, Align(1));
+      }
+      b.CreateStore(old, b.CreateGEP(t, room, l));
+    });
+    return b.CreateLoad(wide(t, lanes), room);
+  }
   llvm::Value* lookup(const tile::Node& n) {
     llvm::Value* i = value[size_t(n.in[0])];
     llvm::Type* t = of(n.type);
@@ -328,7 +381,8 @@ struct Emitter {
     llvm::Value *from = value[size_t(n.in[0])], *to = value[size_t(n.in[1])], *step = value[size_t(n.in[2])];
     const int count = int(n.in.size()) - 3;
     BasicBlock *before = b.GetInsertBlock(), *body = BasicBlock::Create(c, "round", f), *after = BasicBlock::Create(c, "done", f);
-    b.CreateCondBr(b.CreateICmpSLT(from, to), body, after);
+    auto goes_on = [&](llvm::Value* in_range, llvm::Value* first) { return n.imm ? b.CreateAnd(in_range, first) : in_range; };
+    b.CreateCondBr(goes_on(b.CreateICmpSLT(from, to), n.imm ? value[size_t(n.in[3])] : nullptr), body, after);
     b.SetInsertPoint(body);
     PHINode* index = b.CreatePHI(b.getInt64Ty(), 2);
     index->addIncoming(from, before);
@@ -344,7 +398,7 @@ struct Emitter {
     const tile::Node& y = p[r.body.back()];
     BasicBlock* latch = b.GetInsertBlock();
     llvm::Value* next = b.CreateAdd(index, step);
-    b.CreateCondBr(b.CreateICmpSLT(next, to), body, after);
+    b.CreateCondBr(goes_on(b.CreateICmpSLT(next, to), n.imm ? value[size_t(y.in[0])] : nullptr), body, after);
     index->addIncoming(next, latch);
     b.SetInsertPoint(after);
     for (int i = 0; i < count; ++i) {
@@ -376,9 +430,11 @@ struct Emitter {
       }
       case Op::ramp: {
         std::vector<Constant*> k;
-        for (int l = 0; l < lanes; ++l) k.push_back(b.getInt64(uint64_t(l)));
+        llvm::Type* t = scalar(e);
+        for (int l = 0; l < lanes; ++l) k.push_back(ConstantInt::get(t, uint64_t(l)));
         if (lanes == 1) return x(0);
-        return b.CreateAdd(b.CreateVectorSplat(unsigned(lanes), x(0)), b.CreateMul(b.CreateVectorSplat(unsigned(lanes), x(1)), ConstantVector::get(k)));
+        llvm::Value* step = b.CreateTruncOrBitCast(x(1), t);
+        return b.CreateAdd(b.CreateVectorSplat(unsigned(lanes), x(0)), b.CreateMul(b.CreateVectorSplat(unsigned(lanes), step), ConstantVector::get(k)));
       }
       case Op::splat: return lanes == 1 ? x(0) : b.CreateVectorSplat(unsigned(lanes), x(0));
       case Op::low: case Op::high: {
@@ -431,6 +487,9 @@ struct Emitter {
         b.CreateStore(b.CreateOr(b.CreateLoad(b.getInt32Ty(), errors), bit), errors);
         return nullptr;
       }
+      case Op::any: return any(x(0));
+      case Op::tell: tell(n); return nullptr;
+      case Op::atomic: return change(n);
       case Op::yield: return nullptr;
       default: raise_runtime("tile program ", p.name, ": ", tile::name_of(n.op), " was left for the machine's code");
     }

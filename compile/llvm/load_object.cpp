@@ -19,9 +19,10 @@ std::vector<LaneSite> lane_sites(const tile::Program& p) {
     for (tile::Id id : p.regions[size_t(region)].body) {
       const tile::Node& n = p[id];
       if (n.op == tile::Op::loop) self(self, n.region);
-      if (n.op != tile::Op::lanes && n.op != tile::Op::patch) continue;
-      const int first = n.op == tile::Op::patch ? 2 : 0;
-      LaneSite s{p.thunks[size_t(n.imm)], n.type.lanes, int(n.in.size()) - first, {}, tile::bytes_of(n.type.elem)};
+      if (n.op != tile::Op::lanes && n.op != tile::Op::patch && n.op != tile::Op::tell) continue;
+      const int first = n.op == tile::Op::patch ? 2 : n.op == tile::Op::tell ? 1 : 0;
+      const int lanes = n.op == tile::Op::tell ? p[n.in[0]].type.lanes : n.type.lanes;
+      LaneSite s{p.thunks[size_t(n.imm)], lanes, int(n.in.size()) - first, {}, tile::bytes_of(n.type.elem)};
       for (int i = 0; i < s.count; ++i) s.in_bytes[i] = tile::bytes_of(p[n.in[first + i]].type.elem);
       r.push_back(s);
     }

@@ -44,8 +44,8 @@ def _followed(code, inputs):
         leaves, spec = _pytree.tree_flatten(out)
         graph = tracer.finish(tuple(x for x in leaves if isinstance(x, Tensor)))
         return _Restored(graph, which, spec, [x if not isinstance(x, Tensor) else Tensor() for x in leaves])
-    except NotImplementedError:
-        return code  # reads values, or writes to what others see: as it is
+    except Exception:
+        return code  # reads values, writes to what others see, or raises: it says itself what it has to say
 
 
 def compile_fx(model_, example_inputs_, **unused):
