@@ -4,6 +4,9 @@
 #include "python/triton.h"
 
 namespace fb::py {
+
+void init_compiled(PyObject* m);   // compiled.cpp
+
 namespace {
 
 PyObject* get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(fb::get_num_threads()); }
@@ -58,6 +61,7 @@ PyMODINIT_FUNC PyInit__C() {
   init_schema_object(m);
   init_library(m);
   init_triton(m);
+  init_compiled(m);
   return m;
   FB_PY_END(nullptr)
 }
