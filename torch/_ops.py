@@ -1,7 +1,7 @@
 """torch.ops: operators by namespace, packet and overload, e.g. torch.ops.aten.add.Tensor."""
 import types
 
-from torch import _C
+from torch import _C, _absent
 
 
 class OpOverload:
@@ -101,6 +101,8 @@ class _OpNamespace(types.ModuleType):
             raise AttributeError(op)
         overloads = _C._op_overloads(op) if self.name == "aten" else None
         if overloads is None:
+            if self.name == "aten" and op in _absent.names("torch"):
+                raise _absent.NotThereYet(f"operator aten::{op} is not there yet")
             raise AttributeError(f"there is no operator {self.name}::{op}")
         value = OpOverloadPacket(self.name, op, overloads)
         setattr(self, op, value)
