@@ -74,16 +74,30 @@ _HOME = {name: module for module, names in _FROM.items() for name in names}
 
 
 def __getattr__(name):
+    from importlib import import_module
     if name in _SUBMODULES:
-        from importlib import import_module
-        return import_module("torch." + name)
+        try:
+            return import_module("torch." + name)
+        except ModuleNotFoundError as e:
+            if e.name != "torch." + name:
+                raise
+            from torch import _absent
+            raise _absent.NotThereYet(f"torch.{name} is not there yet") from None
     home = _HOME.get(name)
     if home is not None:
-        from importlib import import_module
-        value = getattr(import_module("torch." + home), name)
+        try:
+            value = getattr(import_module("torch." + home), name)
+        except ModuleNotFoundError as e:
+            if not (e.name or "").startswith("torch."):
+                raise
+            from torch import _absent
+            raise _absent.NotThereYet(f"torch.{name} is not there yet") from None
         _globals[name] = value
         return value
-    raise AttributeError(f"module 'torch' has no attribute {name!r}")
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torch' has no attribute {name!r}")
+    from torch import _absent
+    raise _absent.error("torch", name)
 
 
 def __dir__():

@@ -2,7 +2,7 @@
 import sys
 import types
 
-from torch import _C
+from torch import _C, _absent
 from torch._schema import FunctionSchema, Tag
 
 _C.Tag, _C.FunctionSchema = Tag, FunctionSchema
@@ -240,6 +240,8 @@ class _OpNamespace(types.ModuleType):
             raise AttributeError(op)
         overloads = _C._op_overloads(_in_registry(self.name, op))
         if not overloads:
+            if self.name == "aten" and op in _absent.names("torch"):
+                raise _absent.NotThereYet(f"operator aten::{op} is not there yet")
             raise AttributeError(f"there is no operator {self.name}::{op}")
         value = OpOverloadPacket(self.name, op, overloads)
         self._dir.append(op)
