@@ -2,6 +2,7 @@
 #include "autograd/forward.h"
 #include "autograd/saved.h"
 #include "dispatch/first_result.h"
+#include "dispatch/below_autograd.h"
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/invoke.h"
@@ -313,6 +314,7 @@ void autograd_invoke(const OpEntry& op, const Value* args, Results& out, Flags f
 
 void autograd_invoke_view(const OpEntry& op, const Value* args, Results& out, Flags flags) {
   const Tensor& self = args[0].tensor();
+  if (below_autograd) [[unlikely]] return flags & kLayered ? run_layered(op, args, out, flags) : op.run(op, args, out);
   if ((flags & (kDual | kTrackedView)) && carries_tangents() && forward_invoke(op, args, out)) return;
   OpNode* node = nullptr;
   if (tls.grad_enabled && (flags & (kRequiresGrad | kTrackedView))) node = make_node(op, args, false);

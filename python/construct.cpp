@@ -5,7 +5,7 @@
 #include "dispatch/levels.h"
 #include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
-#include "python/binding.h"
+#include "python/dispatch_mode.h"
 
 namespace fb::py {
 namespace {
@@ -237,6 +237,7 @@ Tensor tensor_from_data(PyObject* data, DType dtype, Device device, bool copy) {
   }
   Tensor t = Tensor::empty(shape, {d, Device()});
   fill(static_cast<char*>(t.data()), shape, Dims(t.strides()), t.item_bytes(), d, 0, data);
+  if (mode_active()) [[unlikely]] t = op<"lift_fresh">(t);
   if (!(device == Device())) return op<"_to_copy">(t, d, std::nullopt, device);
   return t;
 }
@@ -360,6 +361,7 @@ PyObject* m_numpy(PyObject* self, PyObject* args, PyObject* kw) {
   if (!PyArg_ParseTupleAndKeywords(args, kw, "|$p:numpy", const_cast<char**>(names), &force)) return nullptr;
   Tensor t = unwrap(self);
   FB_CHECK(!t->wrapped, "numpy() of a tensor of a function that is transformed (torch.vmap, torch.func), which has no memory of its own");
+  FB_CHECK(!t->python, "numpy() is not there for tensors whose class has __torch_dispatch__ (", Py_TYPE(self)->tp_name, ")");
   if (force) t = op<"contiguous">(op<"resolve_neg">(op<"resolve_conj">(detach(t))));
   FB_CHECK(!requires_grad(t), "numpy() of a tensor that requires grad would lose its history; call detach().numpy()");
   FB_CHECK(!t.is_conj() && !t.is_neg(), "numpy() of a lazily conjugated or negated tensor; call resolve_conj().resolve_neg() first");
@@ -418,6 +420,7 @@ Tensor readable(const Tensor& wrapper, const char* fn) {
     t = unwrap(t);
   }
   if (t.is_meta()) raise_runtime(fn, "() of a tensor on the meta device of shape ", t.sizes(), ": it has no values");
+  FB_CHECK(!t->python && (t.numel() == 0 || t->storage->data), fn, "() is not there for tensors whose class has __torch_dispatch__ (shape ", t.sizes(), ")");
   if (t.is_conj() || t.is_neg()) {
     GradMode no(false);
     return op<"clone">(t);
@@ -509,6 +512,7 @@ Device default_device() { return g_default_device; }
 
 PyObject* tensor_item(PyObject* self) {
   const Tensor& u = unwrap(self);
+  if (dispatches(u)) [[unlikely]] return wrap_value(op_value<"item">(u));
   if (u.numel() != 1) raise_runtime("item() of a tensor of shape ", u.sizes(), " with ", u.numel(), " elements: only one element can be converted to a number");
   const Tensor t = readable(u, "item");
   return number_at(static_cast<const char*>(t.data()), t.dtype());

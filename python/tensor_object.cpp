@@ -4,7 +4,7 @@
 // When Python drops the object while C++ still holds the tensor, and the object carries something a user could miss
 // (attributes, weak references, a subclass), ownership turns round: the tensor holds the object (py_owned), until
 // Python asks for it again or the tensor dies.
-#include "python/binding.h"
+#include "python/dispatch_mode.h"
 
 #include <cstring>
 
@@ -97,6 +97,7 @@ PyObject* new_object(Ref<TensorImpl> impl, PyTypeObject* type) {
   PyTensor* t = as(o);
   t->impl = impl.detach();
   t->impl->py = o;
+  if (type != TensorType && type != ParameterType) t->impl->python = takes_dispatch(type);
   return o;
 }
 
@@ -226,6 +227,8 @@ int set_data(PyObject* o, PyObject* v, void*) {
   const Tensor& t = unwrap(o);
   const Tensor n = tensor_arg(v, "set_data", "new_data");
   FB_CHECK(!t->wrapped && !n->wrapped, ".data cannot be set within a function that is transformed (torch.vmap, torch.func)");
+  FB_CHECK(t->python == n->python, ".data of a ", Py_TYPE(o)->tp_name, " (shape ", t.sizes(), ") cannot be set to a ", Py_TYPE(v)->tp_name,
+           ": one of them has a class with __torch_dispatch__, the other has not");
   t->storage = n->storage;
   t->sizes = n->sizes;
   t->strides = n->strides;
@@ -373,7 +376,7 @@ const Tensor& with_memory(const Tensor& t, bool storage) {
 FB_METHOD(dim, PyLong_FromLongLong(t.ndim()))
 FB_METHOD(numel, PyLong_FromLongLong(t.numel()))
 FB_METHOD(element_size, PyLong_FromLongLong(t.item_bytes()))
-FB_METHOD(data_ptr, PyLong_FromVoidPtr(with_memory(t, false).is_meta() || t.numel() == 0 ? nullptr : t.data()))
+FB_METHOD(data_ptr, PyLong_FromVoidPtr(with_memory(t, false).is_meta() || t.numel() == 0 || !t->storage->data ? nullptr : t.data()))
 FB_METHOD(storage_offset, PyLong_FromLongLong(t.offset()))
 FB_METHOD(is_floating_point, PyBool_FromLong(t.is_floating()))
 FB_METHOD(is_complex, PyBool_FromLong(t.is_complex()))
@@ -418,7 +421,7 @@ PyObject* m_make_subclass(PyObject*, PyObject* args, PyObject* kw) {
   if (!PyArg_ParseTupleAndKeywords(args, kw, "OO|p:_make_subclass", const_cast<char**>(names), &cls, &data, &req)) return nullptr;
   if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), &TensorBaseType))
     raise_type("_make_subclass(): argument 'cls' must be a subclass of Tensor");
-  Tensor t = detach(tensor_arg(data, "_make_subclass", "data"));
+  Tensor t = tensor_arg(data, "_make_subclass", "data").alias();  // no layer sees it
   set_requires_grad(t, req);
   return wrap_as(t, reinterpret_cast<PyTypeObject*>(cls));
   FB_PY_END(nullptr)
@@ -427,7 +430,9 @@ PyObject* m_as_subclass(PyObject* o, PyObject* cls) {
   FB_PY_BEGIN
   if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), &TensorBaseType))
     raise_type("as_subclass(): argument 'cls' must be a subclass of Tensor");
-  return wrap_as(op<"alias">(unwrap(o)), reinterpret_cast<PyTypeObject*>(cls));
+  const Tensor t = op<"alias">(unwrap(o));
+  if (t->py) return wrap(t);  // made by a class that takes calls: it has its object
+  return wrap_as(t, reinterpret_cast<PyTypeObject*>(cls));
   FB_PY_END(nullptr)
 }
 PyObject* tensor_base_new(PyTypeObject* type, PyObject* args, PyObject* kw) {

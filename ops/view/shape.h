@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/levels.h"
+#include "dispatch/visible.h"
 #include "ops/view/geometry.h"
 
 namespace fb::cards {
@@ -61,6 +62,7 @@ FB_CARD(alias)
 
 struct detach : composite<detach> {
   static constexpr auto schema = "detach(Tensor(a) self) -> Tensor(a)";
+  static constexpr uint32_t forms = form::fn | form::method | form::visible;
   static Tensor body(const Tensor& self) { return self.alias(); }
   static constexpr auto doc = R"(detach() -> Tensor
 

@@ -1,1 +1,2 @@
-"""Function transforms; torch.func and torch.vmap are their public names."""
+"""Function transforms, whose public names are torch.func and torch.vmap, and graphs of functions: functional ones, and forward
+and backward graphs ahead of time."""
