@@ -12,7 +12,6 @@ from torch._functorch.functionalization import functionalize_graph
 from torch._functorch.partitioners import default_partition
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.node import Node
-from torch.nn.utils import stateless
 from torch.utils import _pytree as pytree
 
 __all__ = ["aot_function", "aot_module", "aot_module_simplified", "create_joint", "make_boxed_func", "aot_export_joint_simple",
@@ -280,7 +279,7 @@ def _signature(x):
 def aot_module(mod, *args, **kwargs):
     """A module whose call is compiled by `aot_function`; parameters and buffers are inputs of the graphs."""
     def functional_call(named_params, named_buffers, *args, **kwargs):
-        return stateless.functional_call(mod, {**named_params, **named_buffers}, args, kwargs)
+        return torch.func.functional_call(mod, {**named_params, **named_buffers}, args, kwargs)
     compiled = aot_function(functional_call, *args, **kwargs)
 
     class AOTModule(torch.nn.Module):
@@ -306,7 +305,7 @@ def aot_module_simplified(mod, args, fw_compiler, bw_compiler=None, partition_fn
     names = list(state)
 
     def flat(*flat_args):
-        out = stateless.functional_call(mod, dict(zip(names, flat_args[:len(names)])), tuple(flat_args[len(names):]))
+        out = torch.func.functional_call(mod, dict(zip(names, flat_args[:len(names)])), tuple(flat_args[len(names):]))
         if not isinstance(out, (list, tuple)):
             raise RuntimeError("aot_module_simplified takes a module that gives a list or tuple of tensors; aot_module takes "
                                "any")

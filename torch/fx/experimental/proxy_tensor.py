@@ -223,7 +223,7 @@ _RANDOM_TAG = getattr(torch, "Tag", None) and torch.Tag.nondeterministic_seeded
 
 
 _lift_copy = getattr(aten, "lift_fresh_copy", None)
-_lift_copy = _lift_copy.default if _lift_copy is not None else aten.lift_fresh.default
+_lift_copy = (_lift_copy or aten.clone).default
 
 
 def proxy_call(mode, func, args, kwargs):
@@ -237,6 +237,18 @@ def proxy_call(mode, func, args, kwargs):
             result = fn(*args, **kwargs)
         if result is not NotImplemented:
             return result
+    writes, in_place = _writes(func)
+    # Memory that an operator's program made below Python: nobody else holds it, so that it begins here.
+    if in_place and type(args[0]) is torch.Tensor and sys.getrefcount(args[0]) == 2 and tracer.tensor_tracker.get(args[0]) is None:
+        options = {"dtype": args[0].dtype, "device": args[0].device, "pin_memory": False}
+        if func is aten.fill_.Scalar and args[0].is_contiguous():
+            proxy = tracer.create_proxy("call_function", aten.full.default, (list(args[0].shape), args[1]), options, name="full")
+            with torch.utils._python_dispatch._disable_current_modes():
+                func(*args)
+            return track_tensor_tree(args[0], proxy, constant=None, tracer=tracer)
+        proxy = tracer.create_proxy("call_function", aten.empty_strided.default,
+                                    (list(args[0].shape), list(args[0].stride())), options, name="empty_strided")
+        track_tensor_tree(args[0], proxy, constant=None, tracer=tracer)
     known, all_constant, any_tracked = [], True, False
 
     def unwrap(x):
@@ -273,7 +285,6 @@ def proxy_call(mode, func, args, kwargs):
             proxy.node.meta.setdefault("stack_trace", text)
     if mode.seq_nr:
         proxy.node.meta.setdefault("seq_nr", mode.seq_nr)
-    writes, in_place = _writes(func)
     if lift:
         # The node copies what the attribute holds, so that a graph that is run twice finds it unchanged.
         with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
