@@ -111,7 +111,7 @@ def _trace(f, args, decompositions, names):
     for node, name in zip([n for n in gm.graph.nodes if n.op == "placeholder"], names):
         node.target = name
         node._rename(name)
-    return functionalize_graph(gm)
+    return functionalize_graph(gm, detached=True)
 
 
 def _trace_joint(fn, flat_args, decompositions):

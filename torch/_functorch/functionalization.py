@@ -157,8 +157,8 @@ def _key(path):
 
 
 class _Functionalizer:
-    def __init__(self, gm, copies):
-        self.gm, self.copies = gm, copies
+    def __init__(self, gm, copies, detached):
+        self.gm, self.copies, self.detached = gm, copies, detached
         self.graph = Graph()
         self.env = {}
         self.attributes = {}
@@ -279,6 +279,8 @@ class _Functionalizer:
         if func is operator.getitem and isinstance(self.env.get(node.args[0]), (list, tuple)):
             return self.env[node.args[0]][node.args[1]]
         if node.op == "call_function" and isinstance(func, OpOverload):
+            if self.detached and func in (aten.detach.default, aten.alias.default):
+                return self.env[node.args[0]]
             if func in IN_PLACE_VIEWS:
                 t = self.take_view(node, IN_PLACE_VIEWS[func])
                 self.env[node.args[0]] = t
@@ -516,16 +518,17 @@ def _viewable(value, shape):
         return False
 
 
-def functionalize_graph(gm, *, remove="mutations"):
+def functionalize_graph(gm, *, remove="mutations", detached=False):
     """A GraphModule that computes as `gm` does, without in-place operators.
 
     `gm` is a graph of `torch.ops.aten` overloads whose nodes have their shapes in `meta['val']`, as `make_fx` makes. Inputs
-    that were written get their new values by `copy_` at the end. With `remove='mutations_and_views'` views become copies.
+    that were written get their new values by `copy_` at the end. With `remove='mutations_and_views'` views become copies. `detached`:
+    autograd does not see the graph run, so that `detach` is nothing.
     NotImplementedError for an in-place operator or a write to a view that has no functional form.
     """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(f"functionalize: remove is {remove!r}; it is 'mutations' or 'mutations_and_views'")
-    graph = _Functionalizer(gm, remove == "mutations_and_views").run()
+    graph = _Functionalizer(gm, remove == "mutations_and_views", detached).run()
     graph.eliminate_dead_code()
     return GraphModule(gm, graph, type(gm).__name__)
 
