@@ -12,7 +12,8 @@ from torch.fx.node import map_aggregate
 aten = torch.ops.aten
 
 
-def test_minimum_cuts_of_small_networks():
+@pytest.mark.parametrize("late", [False, True])
+def test_minimum_cuts_of_small_networks(late):
     random.seed(0)
     for _ in range(200):
         n = random.randint(2, 6)
@@ -22,10 +23,11 @@ def test_minimum_cuts_of_small_networks():
             net.node()
         for e in edges:
             net.edge(*e)
-        total, reached = net.solve(0, n - 1)
+        total, reached = net.solve(0, n - 1, late)
         sides = [{0, *k} for r in range(n - 1) for k in itertools.combinations(range(1, n - 1), r)]
         assert total == min(sum(c for a, b, c in edges if a in s and b not in s) for s in sides)
-        assert total == sum(c for a, b, c in edges if a in reached and b not in reached) and n - 1 not in reached
+        assert total == sum(c for a, b, c in edges if a in reached and b not in reached)
+        assert n - 1 not in reached and 0 in reached
 
 
 def test_no_cut():

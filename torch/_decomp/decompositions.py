@@ -300,7 +300,8 @@ def addcdiv(self, tensor1, tensor2, *, value=1):
 
 @_register("rsub.Tensor", "rsub.Scalar")
 def rsub(self, other, alpha=1):
-    return other - (self if alpha == 1 else self * alpha)
+    scaled = self if alpha == 1 else self * alpha
+    return torch.sub(other, scaled) if isinstance(other, Tensor) else torch.neg(scaled) + other
 
 
 @_register("lerp.Scalar", "lerp.Tensor")

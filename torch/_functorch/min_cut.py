@@ -63,8 +63,11 @@ class MinCut:
             path.append(e)
             a = self.to[e]
 
-    def solve(self, source, sink):
-        """(capacity of the cut, the set of nodes on the source's side)"""
+    def solve(self, source, sink, late=False):
+        """(capacity of the cut, the set of nodes on the source's side)
+
+        Of several cuts that cost the same, the one nearest to the source, or with `late` nearest to the sink.
+        """
         total = 0
         while True:
             level = self._levels(source, sink)
@@ -78,6 +81,15 @@ class MinCut:
                 total += flow
                 if total >= INFINITE:
                     raise ValueError("nothing separates the two nodes: a path without limits leads from one to the other")
+        if late:
+            behind, queue = {sink}, [sink]
+            for b in queue:
+                for e in self.heads[b]:
+                    a = self.to[e]
+                    if self.room[e ^ 1] and a not in behind:
+                        behind.add(a)
+                        queue.append(a)
+            return total, set(range(len(self.heads))) - behind
         reached, queue = {source}, [source]
         for a in queue:
             for e in self.heads[a]:

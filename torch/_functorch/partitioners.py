@@ -29,15 +29,6 @@ def _name(node):
     return target._overloadpacket.__name__ if isinstance(target, OpOverload) else None
 
 
-def _is_random(node):
-    return node.op == "call_function" and isinstance(node.target, OpOverload) and node.is_impure() and not _writes(node)
-
-
-def _writes(node):
-    text = str(node.target._schema)
-    return "!" in text.partition("->")[0]
-
-
 def is_recomputable(node):
     """Whether the backward may compute the node's value again: it is cheap, draws no random numbers and writes nothing."""
     if node.op != "call_function":
@@ -184,12 +175,11 @@ def min_cut_rematerialization_partition(joint_module, _joint_inputs, compiler="i
             continue
         places[node] = (net.node(), net.node())
     for node, (inside, outside) in places.items():
-        net.edge(inside, outside, _capacity(node))
-        if _is_primal(node):
-            net.edge(source, inside)
-        elif node.op == "get_attr":
-            pass
-        elif not is_recomputable(node) or (node not in forward and not node.all_input_nodes and node.is_impure()):
+        # What the results do not need is computed in the backward alone, once, and not kept.
+        own = node in forward or _is_primal(node) or node.op == "get_attr" or (
+            node.target is operator.getitem and node.args[0] in forward)
+        net.edge(inside, outside, _capacity(node) if own else INFINITE)
+        if _is_primal(node) or (own and node.op != "get_attr" and not is_recomputable(node)):
             net.edge(source, inside)
         for user in node.users:
             if user in places:
@@ -199,7 +189,8 @@ def min_cut_rematerialization_partition(joint_module, _joint_inputs, compiler="i
     for g in gradients:
         if g in places:
             net.edge(places[g][1], sink)
-    _, reached = net.solve(source, sink)
+    # Of equal cuts the latest: less is computed again.
+    _, reached = net.solve(source, sink, late=True)
     cut = [n for n, (inside, outside) in places.items() if inside in reached and outside not in reached and n.op != "get_attr"]
     return _split_at(joint_module, cut, num_fwd_outputs)
 

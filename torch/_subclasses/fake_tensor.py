@@ -260,10 +260,19 @@ class FakeTensorMode(TorchDispatchMode):
             from torch._library import fake_impl
             with self, fake_impl.running(func):
                 return rule(*args, **kwargs)
+        from torch._subclasses.shape_rules import MASKED, RULES
+        if func in MASKED:
+            with self:
+                result = MASKED[func](*args, **kwargs)
+            if result is not NotImplemented:
+                return result
         if torch.Tag.data_dependent_output in func.tags:
             raise DataDependentOutputException(func)
         if torch.Tag.dynamic_output_shape in func.tags:
-            raise DynamicOutputShapeException(func)
+            if func not in RULES:
+                raise DynamicOutputShapeException(func)
+            with self:
+                return RULES[func](*args, **kwargs)
         device = self._device(func, fakes, kwargs)
         metas = {}
 

@@ -10,5 +10,11 @@ __all__ = ["grad", "grad_and_value", "vmap", "replace_all_batch_norm_modules_", 
 
 
 def functionalize(func, *, remove="mutations"):
-    """A function with the results of func and without its writes in place. Not there yet."""
-    raise NotImplementedError("torch.func.functionalize is not there yet")
+    """`func` without in-place operators: each becomes one that gives a new value, writes to views included.
+
+    Tensors among the arguments that `func` writes to are written once, at the end. `remove='mutations_and_views'`: views
+    become copies, too. Together with `make_fx`, the graph has no in-place operators but these last writes. RuntimeError for
+    another `remove`; NotImplementedError for an operator without a functional form.
+    """
+    from torch._functorch.functionalization import functionalize as make
+    return make(func, remove=remove)

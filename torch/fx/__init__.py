@@ -4,8 +4,8 @@
 node by node, `Transformer` makes another of it, `replace_pattern` replaces subgraphs.
 """
 from torch.fx import immutable_collections, traceback  # noqa: F401
-from torch.fx._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
-from torch.fx.graph import CodeGen, Graph
+from torch.fx._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap  # noqa: F401
+from torch.fx.graph import CodeGen, Graph  # noqa: F401
 from torch.fx.graph_module import GraphModule
 from torch.fx.interpreter import Interpreter, Transformer
 from torch.fx.node import Node, has_side_effect, map_arg
