@@ -4,6 +4,10 @@
 
 #include "compile/graph.h"
 
+namespace fb::triton {
+struct Table;  // compile/triton/launch.h
+}
+
 namespace fb::compile {
 
 struct Statistics {
@@ -31,6 +35,7 @@ struct Compiler {
   void (*call)(Compiled& c, TensorImpl* const* inputs, Tensor* outputs);
   // The steps that a call with these inputs takes, one a line.
   std::string (*describe)(Compiled& c, TensorImpl* const* inputs);
+  const triton::Table* triton;   // kernels of the Triton language
 };
 
 // Raises RuntimeError where the library cannot be loaded.

@@ -1,6 +1,7 @@
 // torch._C: gathers the parts.
 #include "core/threads.h"
 #include "python/binding.h"
+#include "python/triton.h"
 
 namespace fb::py {
 
@@ -56,6 +57,7 @@ PyMODINIT_FUNC PyInit__C() {
   init_forward_ad(m);
   init_symbolic(m);
   init_compiled(m);
+  init_triton(m);
   return m;
   FB_PY_END(nullptr)
 }
