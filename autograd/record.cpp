@@ -5,6 +5,7 @@
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/invoke.h"
+#include "dispatch/layers.h"
 #include "dispatch/thread_state.h"
 
 namespace fb {
@@ -295,7 +296,7 @@ void finish(const Ref<Node>& ref, OpNode& node, const Results& out, bool first_o
 
 }  // namespace
 
-void autograd_invoke(const OpEntry& op, const Value* args, Results& out, uint8_t flags) {
+void autograd_invoke(const OpEntry& op, const Value* args, Results& out, Flags flags) {
   OpNode* node = tls.grad_enabled ? make_node(op, args, false) : nullptr;
   if (!node) return run_resolved(op, args, out, flags);
   Ref<Node> ref(node);
@@ -303,13 +304,14 @@ void autograd_invoke(const OpEntry& op, const Value* args, Results& out, uint8_t
   finish(ref, *node, out, op.card->forms & form::first_result_differentiable);
 }
 
-void autograd_invoke_view(const OpEntry& op, const Value* args, Results& out, uint8_t flags) {
+void autograd_invoke_view(const OpEntry& op, const Value* args, Results& out, Flags flags) {
   const Tensor& self = args[0].tensor();
   if ((flags & (kDual | kTrackedView)) && carries_tangents() && forward_invoke(op, args, out)) return;
   OpNode* node = nullptr;
   if (tls.grad_enabled && (flags & (kRequiresGrad | kTrackedView))) node = make_node(op, args, false);
   Ref<Node> ref(node);
-  op.run(op, args, out);
+  if (flags & kLayered) [[unlikely]] run_layered(op, args, out, flags);
+  else op.run(op, args, out);
   if (node) finish(ref, *node, out, op.card->forms & form::first_result_differentiable);
   if (self->inference) return;  // so are its views, and none is tracked
   const auto made = tls.inference ? ViewInfo::Made::inference : !tls.grad_enabled ? ViewInfo::Made::no_grad : out.is_list ? ViewInfo::Made::multi_output : ViewInfo::Made::normal;
@@ -317,7 +319,7 @@ void autograd_invoke_view(const OpEntry& op, const Value* args, Results& out, ui
     if (!out[i].is(self) && out[i]->storage.get() == self->storage.get()) track_view(out[i], self, made);
 }
 
-void autograd_invoke_inplace(const OpEntry& op, const Value* args, Results& out, uint8_t flags) {
+void autograd_invoke_inplace(const OpEntry& op, const Value* args, Results& out, Flags flags) {
   const Tensor self = args[0].tensor();
   FB_CHECK(!(self->inference && !tls.inference), op.schema.name, ": an inference tensor of shape ", self.sizes(),
            " may not be written in place outside InferenceMode; clone() it first");

@@ -2,6 +2,7 @@
 
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/layers.h"
 #include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
 #include "dispatch/trace.h"
@@ -10,11 +11,12 @@ namespace fb {
 
 constinit thread_local ThreadState tls;
 bool dual_level_open = false;
+LayerRun wrapped_layer = nullptr, python_layer = nullptr;
 DType default_dtype = DType::f32;
 constinit thread_local Tracer* tracer = nullptr;
 
-uint8_t argument_flags(const OpEntry& op, const Value* args) {
-  uint8_t f = 0;
+Flags argument_flags(const OpEntry& op, const Value* args) {
+  Flags f = tls.layers;
   for (uint64_t m = op.schema.tensor_mask; m; m &= m - 1) {
     const Value& v = args[__builtin_ctzll(m)];
     if (v.tag == Tag::tensor) f |= v.t->flags;
@@ -189,7 +191,14 @@ void run_generic_out(const OpEntry& op, const Value* args, Results& out) {
 
 }  // namespace
 
-void run_resolved(const OpEntry& op, const Value* args, Results& out, uint8_t flags) {
+void run_layered(const OpEntry& op, const Value* args, Results& out, Flags flags) {
+  const LayerRun layer = flags & kWrapped ? wrapped_layer : python_layer;
+  if (!layer) raise_runtime(op.schema.full_name(), ": no layer takes calls on such tensors");
+  layer(op, args, out, flags);
+}
+
+void run_resolved(const OpEntry& op, const Value* args, Results& out, Flags flags) {
+  if (flags & kLayered) [[unlikely]] return run_layered(op, args, out, flags);
   if ((flags & (kConj | kNeg)) == 0 || op.card->lazy_bits) return op.run(op, args, out);
   constexpr int kMax = 64;
   Value v[kMax];
@@ -235,7 +244,7 @@ bool traced(const OpEntry& op, const Value* args, Results& out) {
 }
 
 void invoke_functional(const OpEntry& op, const Value* args, Results& out) {
-  const uint8_t f = argument_flags(op, args);
+  const Flags f = argument_flags(op, args);
   if (f & (kRequiresGrad | kTrackedView | kDual | kTraced)) {
     if ((f & kTraced) && traced(op, args, out)) return;
     if (carries_tangents() && forward_invoke(op, args, out)) return;
@@ -245,19 +254,14 @@ void invoke_functional(const OpEntry& op, const Value* args, Results& out) {
   run_resolved(op, args, out, f);
 }
 
-// No argument is a tensor that could bear the mark of a trace.
-void invoke_factory(const OpEntry& op, const Value* args, Results& out) {
-  if (tracer && traced(op, args, out)) return;
-  invoke_functional(op, args, out);
-}
-
 void invoke_view(const OpEntry& op, const Value* args, Results& out) {
-  if (args[0].tag == Tag::tensor && (args[0].t->flags & kTraced) && traced(op, args, out)) return;
-  autograd_invoke_view(op, args, out, args[0].tag == Tag::tensor ? args[0].t->flags : 0);
+  const Flags f = Flags(tls.layers | (args[0].tag == Tag::tensor ? args[0].t->flags : 0));
+  if ((f & kTraced) && traced(op, args, out)) return;
+  autograd_invoke_view(op, args, out, f);
 }
 
 void invoke_inplace(const OpEntry& op, const Value* args, Results& out) {
-  const uint8_t f = argument_flags(op, args);
+  const Flags f = argument_flags(op, args);
   if ((f & kTraced) && traced(op, args, out)) return;
   if (f & (kRequiresGrad | kTrackedView | kInference | kDual) || tls.inference) return autograd_invoke_inplace(op, args, out, f);
   run_resolved(op, args, out, f);
@@ -265,7 +269,7 @@ void invoke_inplace(const OpEntry& op, const Value* args, Results& out) {
 }
 
 void invoke_out(const OpEntry& op, const Value* args, Results& out) {
-  const uint8_t f = argument_flags(op, args);
+  const Flags f = argument_flags(op, args);
   if ((f & kTraced) && traced(op, args, out)) return;
   if ((f & (kTrackedView | kDual)) && carries_tangents()) forward_refuse_out(op, args);
   if ((f & kInference) && !tls.inference)
@@ -334,7 +338,7 @@ void set_invoke(OpEntry& e) {
   }
   // A card that writes lists has no one tensor whose version and history are self's: its kernel counts the writes.
   const bool lists = e.schema.writes && e.schema.returns.empty() && e.schema.args[0].type == ArgType::tensors;
-  e.invoke = e.schema.writes && !lists ? &invoke_inplace : e.schema.tensor_mask | e.schema.list_mask ? &invoke_functional : &invoke_factory;
+  e.invoke = e.schema.writes && !lists ? &invoke_inplace : &invoke_functional;
 }
 
 }  // namespace fb

@@ -386,6 +386,11 @@ Tensor run_pointwise_grad(const OpEntry& op, int i, const Tensor& g, const Tenso
     for (int k = 0; k < c.nin; ++k) again |= (gi.saves_in >> k & 1) && operands[k].defined() && (operands[k]->flags & (kDual | kTrackedView));
     again |= gi.saves_out && result.defined() && (result->flags & (kDual | kTrackedView));
   }
+  Flags layers = Flags(tls.layers | g->flags);  // layers see calls of cards only
+  for (int k = 0; k < c.nin; ++k)
+    if ((gi.saves_in >> k & 1) && operands[k].defined()) layers |= operands[k]->flags;
+  if (gi.saves_out && result.defined()) layers |= result->flags;
+  again |= (layers & kLayered) != 0;
   Value v[kMaxOperands + 2];
   int n = 0;
   v[n++] = Value(g);

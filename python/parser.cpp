@@ -319,7 +319,21 @@ bool try_signature(const Signature& s, PyObject* const* args, Py_ssize_t nargs, 
   Obj hold;
   Py_ssize_t npos = nargs;
   const size_t first = n && sc.args[0].type == ArgType::tensor ? 1 : 0;
-  if (s.collects && nargs > Py_ssize_t(first)) {
+  Ints collected;  // f(2, 3): read at once where all are plain ints
+  if (s.collects && !nkw && nargs > Py_ssize_t(first) && nargs - Py_ssize_t(first) <= 48 && PyLong_CheckExact(args[first])) {
+    int over = 0;
+    Py_ssize_t i = Py_ssize_t(first);
+    for (; i < nargs && PyLong_CheckExact(args[i]); ++i) {
+      c.ints[i - Py_ssize_t(first)] = PyLong_AsLongLongAndOverflow(args[i], &over);
+      if (over) break;
+    }
+    if (i == nargs) {
+      c.nints = int(nargs - Py_ssize_t(first));
+      collected = {c.ints, c.nints};
+      npos = Py_ssize_t(first) + 1;
+    }
+  }
+  if (s.collects && collected.empty() && nargs > Py_ssize_t(first)) {
     PyObject* x = args[first];
     if (nargs > Py_ssize_t(first) + 1 || !(PyList_Check(x) || PyTuple_Check(x) || x == Py_None)) {
       int64_t v;
@@ -339,6 +353,10 @@ bool try_signature(const Signature& s, PyObject* const* args, Py_ssize_t nargs, 
   for (size_t i = 0; i < n; ++i) {
     const ArgSpec& a = sc.args[i];
     PyObject* o = nullptr;
+    if (i == first && !collected.empty()) {
+      c.v[i] = Value(collected);
+      continue;
+    }
     if (Py_ssize_t(i) < npos) o = collected_tuple && i == first ? collected_tuple : args[i];
     if (nkw > used || (o && nkw)) {
       for (Py_ssize_t k = 0; k < nkw; ++k)

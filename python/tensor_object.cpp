@@ -40,6 +40,12 @@ bool worth_keeping(PyTensor* t) {
          (Py_TYPE(t) != TensorType && Py_TYPE(t) != ParameterType && Py_TYPE(t) != &TensorBaseType);
 }
 
+// Objects of torch.Tensor itself that died, kept for the next ones: a small call makes and drops one. Guarded by the GIL,
+// as is every Python object's life.
+constexpr int kSpares = 64;
+PyObject* spare[kSpares];
+int spare_count = 0;
+
 void tensor_dealloc(PyObject* o) {
   PyTensor* t = as(o);
   if (t->impl && !t->impl->py_owned && t->impl->refs.load(std::memory_order_acquire) > 1 && t->impl->py == o && worth_keeping(t)) {
@@ -60,7 +66,8 @@ void tensor_dealloc(PyObject* o) {
     if (!impl->py_owned) Ref<TensorImpl> drop(impl);
   }
   const bool heap = type->tp_flags & Py_TPFLAGS_HEAPTYPE;
-  type->tp_free(o);
+  if (type == TensorType && spare_count < kSpares) spare[spare_count++] = o;
+  else type->tp_free(o);
   if (heap) Py_DECREF(type);
 }
 
@@ -74,7 +81,17 @@ void release_object(void* p) {
 }
 
 PyObject* new_object(Ref<TensorImpl> impl, PyTypeObject* type) {
-  PyObject* o = type->tp_alloc(type, 0);
+  PyObject* o;
+  if (type == TensorType && spare_count) [[likely]] {
+    o = PyObject_Init(spare[--spare_count], type);
+    PyTensor* t = as(o);
+    t->dict = t->weakrefs = nullptr;
+    t->impl = impl.detach();
+    t->impl->py = o;
+    PyObject_GC_Track(o);
+    return o;
+  }
+  o = type->tp_alloc(type, 0);
   if (!o) throw PythonErrorSet{};
   PyTensor* t = as(o);
   t->impl = impl.detach();
