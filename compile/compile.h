@@ -28,6 +28,7 @@ struct Compiler {
   // eager one. Below autograd. Raises NotImplementedError where accepts says no.
   void (*run)(const OpEntry& op, const Value* args, Results& out);
   Statistics (*statistics)();
+  const triton::Table* triton;   // kernels of the Triton language
 
   Compiled* (*make)(Graph g);
   void (*drop)(Compiled* c);
@@ -35,7 +36,6 @@ struct Compiler {
   void (*call)(Compiled& c, TensorImpl* const* inputs, Tensor* outputs);
   // The steps that a call with these inputs takes, one a line.
   std::string (*describe)(Compiled& c, TensorImpl* const* inputs);
-  const triton::Table* triton;   // kernels of the Triton language
 };
 
 // Raises RuntimeError where the library cannot be loaded.

@@ -127,6 +127,6 @@ void run(const OpEntry& op, const Value* args, Results& out) {
 
 extern "C" [[gnu::visibility("default")]] const fb::compile::Compiler* fb_compiler() {
   using namespace fb::compile;
-  static constexpr Compiler c{accepts, run, statistics, make, drop, call, describe, &fb::triton::table};
+  static constexpr Compiler c{accepts, run, statistics, &fb::triton::table, make, drop, call, describe};
   return &c;
 }

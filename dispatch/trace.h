@@ -1,11 +1,11 @@
-// Following what a piece of code calls without computing it: a thread's tracer takes every call made while it is there.
-// Composites are followed into what they are made of.
+// Following what a piece of code calls without computing it: tensors that bear the mark of a trace hand their calls to the
+// thread's tracer. Composites are followed into what they are made of.
 #pragma once
 #include "dispatch/op.h"
 
 namespace fb {
 
-constexpr Flags kTraced = 512;   // beside the TensorFlags: of tensors that a trace made, and of tls.layers while it runs
+constexpr Flags kTraced = 512;   // beside the TensorFlags
 
 struct Tracer {
   virtual void call(const OpEntry& op, const Value* args, Results& out) = 0;

@@ -37,6 +37,10 @@ Signature make_signature(const OpEntry& e) {
     if (!a.kwarg_only && !(i == 0 && a.type == ArgType::tensor)) ++positional_after_self;
   }
   s.factory = dtype && layout && device;
+  for (size_t i = 0; i < e.schema.args.size(); ++i) {
+    s.defaults.push_back(e.schema.args[i].default_value);
+    if (!e.schema.args[i].has_default) s.required = Py_ssize_t(i) + 1;
+  }
   const size_t first = !e.schema.args.empty() && e.schema.args[0].type == ArgType::tensor ? 1 : 0;
   s.collects = positional_after_self == 1 && first < e.schema.args.size() && e.schema.args[first].type == ArgType::ints &&
                e.schema.args[first].list_size != 0;
@@ -350,7 +354,12 @@ bool try_signature(const Signature& s, PyObject* const* args, Py_ssize_t nargs, 
     return false;
   }
   Py_ssize_t used = 0;
-  for (size_t i = 0; i < n; ++i) {
+  size_t upto = n;
+  if (!nkw && npos >= s.required) {
+    upto = size_t(npos);
+    for (size_t i = upto; i < n; ++i) c.v[i] = s.defaults[i];
+  }
+  for (size_t i = 0; i < upto; ++i) {
     const ArgSpec& a = sc.args[i];
     PyObject* o = nullptr;
     if (i == first && !collected.empty()) {
@@ -465,9 +474,20 @@ bool scalar_from(PyObject* o, Scalar& s) {
   return true;
 }
 
+static std::unordered_map<const Packet*, Binding*> bindings;
+
+void refresh_binding(const Packet& p) {
+  const auto i = bindings.find(&p);
+  if (i == bindings.end()) return;
+  Binding* b = std::exchange(i->second, nullptr);
+  const Binding& made = binding_of(p);
+  b->plain = made.plain;
+  b->with_out = made.with_out;
+  i->second = b;
+}
+
 const Binding& binding_of(const Packet& p) {
-  static std::unordered_map<const Packet*, Binding*> all;
-  Binding*& b = all[&p];
+  Binding*& b = bindings[&p];
   if (!b) {
     intern_names();
     b = new Binding;
