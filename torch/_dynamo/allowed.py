@@ -1,0 +1,121 @@
+"""What a compiled function may call, and what of it becomes a node of the graph.
+
+Operators of torch, in C or in Python, become nodes whole: a node runs the very function again, so whatever it does is
+done in every call. Left out is what gives values of data to Python, has a shape that depends on data, or changes what a
+tensor is rather than what it holds: the graph stands for one run only if Python cannot see data.
+"""
+import builtins
+import functools
+import math
+import operator
+
+import torch
+
+CONSTANT_TYPES = frozenset({int, float, bool, complex, str, bytes, type(None), type(Ellipsis), torch.dtype, torch.device,
+                            torch.layout, torch.memory_format, torch.Size, range, type(NotImplemented)})
+TENSOR_TYPES = frozenset({torch.Tensor, torch.nn.Parameter} |
+                         ({torch.nn.Buffer} if isinstance(getattr(torch.nn, "Buffer", None), type) else set()))
+
+# Attributes and methods that say what a tensor is. Those of the second set tell of its shape.
+TENSOR_FACTS = frozenset("""dtype device layout requires_grad is_cuda is_cpu is_meta is_sparse is_quantized is_nested
+    is_mkldnn is_mps is_xla is_xpu is_sparse_csr itemsize ndim dim ndimension element_size is_floating_point is_complex
+    is_signed get_device is_inference is_sparse_csc""".split())
+TENSOR_SHAPE_FACTS = frozenset("shape size numel nelement stride is_contiguous nbytes __len__ is_same_size".split())
+TENSOR_PARTS = frozenset("T mT H mH real imag".split())
+
+# Of these the value or the shape of the result comes from data, or they reach into a tensor's being.
+_UNSAFE = frozenset("""item tolist numpy __bool__ __int__ __float__ __index__ __complex__ __contains__ __iter__ __array__
+    __dlpack__ __dlpack_device__ __array_wrap__ __hash__ __repr__ __str__ __format__ __deepcopy__ __reduce__ __reduce_ex__
+    __setstate__ __dir__ data_ptr storage untyped_storage _typed_storage storage_type set_ resize_ resize_as_ resize_as_sparse_
+    requires_grad_ detach_ retain_grad register_hook register_post_accumulate_grad_hook backward share_memory_ is_shared pin_memory
+    is_pinned is_set_to is_nonzero allclose equal nonzero argwhere masked_select unique unique_consecutive unique_dim bincount
+    repeat_interleave tensor_split combinations one_hot segment_reduce histogramdd histogram lstsq rename_ rename names names_
+    align_to refine_names _version grad grad_fn is_leaf data name output_nr retains_grad volatile storage_offset
+    as_strided_ sparse_resize_ swap_tensors to_sparse to_dense coalesce is_coalesced indices values _indices _values crow_indices
+    col_indices map_ map2_ apply_ reinforce new_tensor __cuda_array_interface__ type module_load _make_subclass
+    __setattr__ __delattr__ __setitem__ __torch_function__ matrix_rank grad_dtype is_conj is_neg choose_qparams_optimized
+    gradient trapz_ ormqr_ pack_padded_sequence pad_packed_sequence to_padded_tensor nested_to_padded_tensor
+    _assert_async is_distributed multilabel_margin_loss_ save load seed manual_seed set_rng_state ctc_loss""".split())
+
+_FACTORIES = ("zeros ones empty full rand randn randint arange eye linspace logspace tensor as_tensor scalar_tensor zeros_like "
+              "ones_like empty_like full_like rand_like randn_like randint_like randperm tril_indices triu_indices normal "
+              "hann_window hamming_window blackman_window bartlett_window kaiser_window asarray complex polar heaviside "
+              "empty_strided").split()
+# Of these a tensor among the arguments decides the shape.
+_SHAPE_MAKERS = frozenset("zeros ones empty full rand randn randint arange eye linspace logspace randperm tril_indices triu_indices "
+                          "empty_strided".split())
+RANDOM_WITHOUT_INPUT = frozenset("rand randn randint randperm normal".split())
+
+
+@functools.lru_cache(None)
+def operators():
+    """{function of torch: its name}: those that become nodes."""
+    found = {}
+    from torch.overrides import get_overridable_functions
+    for space, functions in get_overridable_functions().items():
+        for f in functions:
+            name = getattr(f, "__name__", "")
+            if callable(f) and name not in _UNSAFE and not name.startswith("__") and not isinstance(f, (property, type)):
+                _put(found, f, name)
+    for space in (torch, torch.nn.functional, torch.linalg, torch.fft, torch.special):
+        # vars, not dir: names that a module loads when they are first used stay as they are.
+        for name in _FACTORIES if space is torch else tuple(vars(space)):
+            f = vars(space).get(name)
+            if f is not None and name[0] != "_" and name not in _UNSAFE and callable(f) and not isinstance(f, type):
+                if (getattr(f, "__module__", "") or "").startswith("torch"):
+                    _put(found, f, name)
+    for name in ("handle_torch_function", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic",
+                 "boolean_dispatch", "wrap_torch_function"):
+        found.pop(getattr(torch.overrides, name, None), None)
+    return found
+
+
+def _put(found, f, name):
+    try:
+        found[f] = name
+    except TypeError:
+        pass
+
+
+def is_unsafe(name):
+    return name in _UNSAFE
+
+
+def decides_shape(name, args, kwargs):
+    """Whether the shape of name(*args) comes from the values of a tensor."""
+    def tensors(x):
+        if isinstance(x, torch.Tensor):
+            return True
+        if isinstance(x, slice):
+            return tensors((x.start, x.stop, x.step))
+        return type(x) in (tuple, list) and any(tensors(i) for i in x)
+    if name in _SHAPE_MAKERS:
+        return any(map(tensors, args)) or any(map(tensors, kwargs.values()))
+    if name == "where":
+        return len(args) + len(kwargs) == 1
+    if name == "getitem":
+        return _reads_index(args[1])
+    return False
+
+
+def _reads_index(index):
+    if isinstance(index, torch.Tensor):
+        return index.dtype in (torch.bool, torch.uint8)
+    if isinstance(index, slice):
+        return any(isinstance(i, torch.Tensor) for i in (index.start, index.stop, index.step))
+    return type(index) in (tuple, list) and any(map(_reads_index, index))
+
+
+# Functions of Python that only compute: on constants and containers of this run they are called as they are.
+PURE = frozenset([getattr(builtins, n) for n in (
+    "abs all any bool bytes chr complex dict divmod enumerate filter float frozenset int len list max min ord pow range reversed "
+    "round set slice sorted str sum tuple zip".split())] +
+    [f for n, f in vars(math).items() if callable(f)] +
+    [torch.Size, torch.device, torch.finfo, torch.iinfo, torch.promote_types, torch.can_cast])
+OPERATOR_FUNCTIONS = frozenset(f for n, f in vars(operator).items() if callable(f) and n[0] != "_" and not isinstance(f, type))
+# Methods of containers that leave them as they are.
+READING = frozenset("keys values items get index count copy union intersection difference issubset issuperset isdisjoint "
+                    "__len__ __getitem__ __contains__ __iter__".split())
+# Those that a container made in this run may have called on itself.
+WRITING = frozenset("append extend insert pop popitem remove clear reverse update setdefault add discard move_to_end".split())
+LOCAL_TYPES = frozenset({list, tuple, dict, set, frozenset, slice, __import__("collections").OrderedDict})
