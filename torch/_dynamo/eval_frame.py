@@ -97,13 +97,17 @@ class Compiled:
             if not KNOWN_PYTHON:
                 raise exc.Unsupported("byte code is followed on Python 3.11 only")
             function, first = _plain(self.fn)
-            passed = [run.reach.outside(a, Source(f"a[{i}]")) for i, a in enumerate(args)]
-            named = {k: run.reach.outside(a, Source(f"k[{k!r}]")) for k, a in kwargs.items()}
+            names = _argument_names(function, first)
+            passed = [run.reach.outside(a, Source(f"a[{i}]", label=names[i] if i < len(names) else f"args_{i}"))
+                      for i, a in enumerate(args)]
+            named = {k: run.reach.outside(a, Source(f"k[{k!r}]", label=k)) for k, a in kwargs.items()}
             run.reach.outside(function, run.fixed(function))
             if first is not None:
                 run.reach.outside(first, run.fixed(first))
                 passed.insert(0, first)
             value = run.call(function, tuple(passed), named)
+            if torch.is_grad_enabled() != grad:
+                raise exc.Unsupported("it leaves grad mode other than it was")
             outputs, result = _rebuild(run, value)
             gm = run.recorder.module(outputs) if run.recorder.calls else None
         except exc.Unsupported as e:
@@ -133,6 +137,9 @@ class Compiled:
                 called = self.make(gm, examples, run)
             else:
                 inputs, called = [], _nothing
+        if gm is not None and result is not None:
+            for node in gm.graph.nodes:   # values of the call that was followed: they need not live on
+                node.meta.pop("example_value", None)
         entry = guards.function(result, inputs, len(args), list(kwargs), called, dynamic)
         entry.gm = gm
         self.compiled += 1
@@ -176,6 +183,13 @@ def _plain(fn):
     if isinstance(fn, Module):
         return fn, None
     return fn, None
+
+
+def _argument_names(fn, first):
+    fn = fn.forward if isinstance(fn, Module) else fn
+    first = first if first is not None else getattr(fn, "__self__", None)
+    code = getattr(fn, "__code__", None)
+    return code.co_varnames[first is not None:code.co_argcount] if code is not None else ()
 
 
 def _rebuild(run, value):

@@ -16,17 +16,17 @@ MISS = object()   # what an entry gives when a guard does not hold
 
 
 class Source:
-    """Where a value comes from: an expression that gives it again, or, with `fixed`, the very object."""
-    __slots__ = ("text", "fixed")
+    """Where a value comes from: an expression that gives it again, or, with `fixed`, the very object. `label` is for people."""
+    __slots__ = ("text", "fixed", "label")
 
-    def __init__(self, text, fixed=False):
-        self.text, self.fixed = text, fixed
+    def __init__(self, text, fixed=False, label=None):
+        self.text, self.fixed, self.label = text, fixed, label or text
 
     def attr(self, name):
-        return Source(f"{self.text}.{name}")
+        return Source(f"{self.text}.{name}", label=f"{self.label}.{name}")
 
-    def item(self, key):
-        return Source(f"{self.text}[{key!r}]")
+    def item(self, key, text=None):
+        return Source(f"{self.text}[{text or repr(key)}]", label=f"{self.label}[{key!r}]")
 
 
 class Guards:
@@ -104,17 +104,16 @@ class Guards:
         self.names["graph"] = graph
         lines.append(f"if not ({state}): return MISS")
         if self.checks:
-            first = [c for c in self.checks if not any(v in c for v in ("$",))]
-            lines.append("if not (" + "\n   and ".join(first) + "): return MISS")
+            lines.append("if not (" + "\n   and ".join(self.checks) + "): return MISS")
         lines += self._tensor_lines(dynamic)
         body = "\n".join("    " + line.replace("\n", "\n    ") for line in lines)
         passed = ", ".join(self.tensors[s][1] if s in self.tensors else s for s in inputs)
-        code = (f"def run(a, k):\n  try:\n{body}\n  except (AttributeError, KeyError, IndexError, TypeError, ValueError): return MISS\n" +
+        code = (f"def run(a, k):\n  try:\n{body}\n  except Exception: return MISS\n" +
                 ("  return EAGER\n" if result is None else f"  o = graph({passed})\n  return {result}\n"))
         self.names["EAGER"] = EAGER
         exec(compile(code, "<guards of torch.compile>", "exec"), self.names)
         run = self.names["run"]
-        run.code = code
+        run.code, run.checks = code, [*self.checks, *(f"{s}: {t.dtype} {tuple(t.shape)}" for s, (t, _) in self.tensors.items())]
         return run
 
 

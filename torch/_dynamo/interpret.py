@@ -43,7 +43,7 @@ class GradMode:
     __slots__ = ("on", "before")
 
     def __init__(self, on):
-        self.on = on
+        self.on, self.before = on, None
 
 
 class _Exit:
@@ -291,7 +291,11 @@ class Run:
         if cls is collections.OrderedDict:
             return cls(*args, **kwargs)
         if cls in _GRAD_MODES and cls.__init__ is _GRAD_MODES[cls]:
-            return GradMode(cls is torch.enable_grad if cls is not torch.set_grad_enabled else args[0])
+            mode = GradMode(cls is torch.enable_grad if cls is not torch.set_grad_enabled else bool(*args, **kwargs))
+            if cls is torch.set_grad_enabled:   # this one switches as it is made
+                mode.before = torch.is_grad_enabled()
+                self.recorder.grad_mode(mode.on)
+            return mode
         raise Unsupported(f"an object of {cls.__module__}.{cls.__qualname__} is made")
 
     # ---- operators of Python -------------------------------------------------------------------
@@ -536,8 +540,6 @@ def _dict(run, *args, **kwargs):
 _SPECIAL[dict] = _dict
 _SPECIAL[slice] = lambda run, *args: slice(*args)
 _SPECIAL[bool] = lambda run, x=False: run.truth(x)
-for _home, _names in (("torch.jit", "is_scripting is_tracing"), ("torch.onnx", "is_in_onnx_export")):
-    pass
 
 
 class Frame:
@@ -550,7 +552,6 @@ class Frame:
         self.yielded = []
         self.instructions = _instructions(self.code)
         self.jumped = None
-        self.withs = []
 
     def run(self):
         r, code, at, line = self.r, self.code, 0, self.code.co_firstlineno
@@ -634,7 +635,7 @@ class Frame:
 
     def LOAD_DEREF(self, i):
         cell = self._cell(i.argval)
-        self.stack.append(cell.cell_contents if id(cell) in self.r.local_cells else self.r.reach.cell(cell))
+        self.stack.append(cell.cell_contents if id(cell) in self.r.local_cells else self.r.reach.cell(cell, i.argval))
 
     def STORE_DEREF(self, i):
         cell = self._cell(i.argval)
@@ -674,7 +675,7 @@ class Frame:
             return super(cell.cell_contents, me)
         if type(f) is _Exit:
             self.r.recorder.grad_mode(f.context.before)
-            self.withs.remove(f)
+            f.context.before = None
             return None
         return self.r.call(f, tuple(args), kwargs)
 
@@ -754,6 +755,10 @@ class Frame:
         raise Unsupported(f"the global {i.argval} is deleted")
 
     def STORE_ATTR(self, i):
+        x, value = self.stack.pop(), self.stack.pop()
+        if isinstance(x, Module) and isinstance(value, torch.Tensor) and type(x).__setattr__ is Module.__setattr__ \
+                and value is self.r.reach.attribute(x, i.argval):
+            return   # self.buffer += ...: what is stored is there already
         raise Unsupported(f"a store to the attribute {i.argval}")
 
     def DELETE_ATTR(self, i):
@@ -924,11 +929,10 @@ class Frame:
         context = self.stack.pop()
         if type(context) is not GradMode:
             raise Unsupported(f"a with block of a {type(context).__name__}")
-        context.before = torch.is_grad_enabled()
-        leave = _Exit(context)
-        self.withs.append(leave)
-        self.r.recorder.grad_mode(context.on)
-        self.stack += (_NULL, leave, None) if False else (leave, context)
+        if context.before is None:
+            context.before = torch.is_grad_enabled()
+            self.r.recorder.grad_mode(context.on)
+        self.stack += (_Exit(context), context)
 
     def IMPORT_NAME(self, i):
         names, level = self.stack.pop(), self.stack.pop()

@@ -65,8 +65,7 @@ class Reach:
             g.add(f"tuple({source.text}) == {g.name(tuple(value))}")
             self._remember(value, source)
             for k, x in value.items():
-                where = source.item(k) if type(k) in (str, int) else Source(f"{source.text}[{g.name(k)}]")
-                self.outside(x, where, depth + 1)
+                self.outside(x, source.item(k, None if type(k) in (str, int) else g.name(k)), depth + 1)
         elif t in (set, frozenset):
             if not all(type(x) in (str, int, bool, type(None)) for x in value):
                 raise Unsupported("a set of what are no constants")
@@ -82,7 +81,7 @@ class Reach:
         else:
             if not source.fixed:
                 g.same(source, value)
-            self._remember(value, Source(g.name(value), fixed=True))
+            self._remember(value, Source(g.name(value), fixed=True, label=source.label))
         return value
 
     def _size(self, n, source, depth):
@@ -94,8 +93,12 @@ class Reach:
         self.sources.setdefault(id(value), source)
 
     def _tensor(self, t, source):
-        self.guards.type(source, type(t))
-        check_tensor_type(t)
+        try:
+            check_tensor_type(t)
+        except Unsupported:
+            self.guards.type(source, type(t))
+            self.guards.same(source.attr("layout"), t.layout)
+            raise
         known = self.recorder.outside.get(id(t))
         if known is not None:
             if known[2].text != source.text:
@@ -117,7 +120,7 @@ class Reach:
             if own and isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)):
                 self._remember(value, Source(self.guards.name(value), fixed=True))
                 return value
-            return self.outside(value, Source(f"{self.guards.name(fn_globals, 'G')}[{name!r}]"))
+            return self.outside(value, Source(f"{self.guards.name(fn_globals, 'G')}[{name!r}]", label=name))
         where = fn_globals.get("__builtins__", builtins)
         table = where if isinstance(where, dict) else vars(where)
         if name not in table:
@@ -128,8 +131,8 @@ class Reach:
             self.outside(value, Source(f"{self.guards.name(table, 'B')}[{name!r}]"))
         return value
 
-    def cell(self, cell):
-        return self.outside(cell.cell_contents, Source(f"{self.guards.name(cell, 'C')}.cell_contents"))
+    def cell(self, cell, name):
+        return self.outside(cell.cell_contents, Source(f"{self.guards.name(cell, 'C')}.cell_contents", label=name))
 
     # ---- attributes ----------------------------------------------------------------------------
 
@@ -181,6 +184,7 @@ class Reach:
             if found.fget is None or not isinstance(found.fget, types.FunctionType):
                 raise Unsupported(f"the property {name} of {t.__name__}")
             if not is_torchs(t):
+                self.guards.type(source, t)
                 self.guards.same(Source(f"{self.guards.name(t, 'T')}.{name}"), found)
             return self.run.inline(found.fget, (obj,), {})
         if isinstance(found, types.MemberDescriptorType):
@@ -215,7 +219,7 @@ class Reach:
         if get is Module.__getattr__:
             for table in ("_parameters", "_buffers", "_modules"):
                 if name in own[table]:
-                    return self.outside(own[table][name], Source(f"{source.text}.{table}[{name!r}]"))
+                    return self.outside(own[table][name], Source(f"{source.text}.{table}[{name!r}]", label=f"{source.label}.{name}"))
         elif get is not None:
             raise Unsupported(f"{t.__name__} has a __getattr__ of its own")
         self.guards.add(f"not hasattr({source.text}, {name!r})")

@@ -45,7 +45,7 @@ class Recorder:
         """Makes a tensor from outside an input of the graph."""
         check_tensor_type(t)
         if id(t) not in self.outside:
-            name = re.sub(r"\W+", "_", source.text).strip("_")
+            name = re.sub(r"\W+", "_", source.label).strip("_")
             with self.graph.inserting_after(self._last_input) if self._last_input else self.graph.inserting_before(self._first()):
                 node = self.graph.placeholder(f"L_{name}_")
             self._last_input = node
