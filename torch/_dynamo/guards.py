@@ -4,7 +4,6 @@ They are collected as expressions over the call's arguments (`a`, a tuple, and `
 function reached, then made into one flat Python function that checks them and runs the graph.
 """
 import math
-import sys
 
 import torch
 from torch import _torch_function
@@ -136,6 +135,9 @@ def global_state():
     checks = [f"grad_mode() is {torch.is_grad_enabled()}", f"inference() is {torch.is_inference_mode_enabled()}", "not modes",
               "default_dtype() is DTYPE", f"deterministic == {torch._defaults._deterministic}",
               f"precision == {torch._defaults._matmul_precision}", "default_device() == DEVICE"]
+    for name, f in _levels().items():
+        names[name] = f
+        checks.append(f"not {name}()")
     autocast = _autocast()
     if autocast is not None:
         def now():
@@ -146,14 +148,17 @@ def global_state():
     return " and ".join(checks), names
 
 
+def _levels():
+    """{name: function}: each counts what sees every operator as it comes, or is None where there is none."""
+    found = {"dispatch_modes": getattr(torch._C, "_len_torch_dispatch_stack", None),
+             "transforms": getattr(getattr(torch._C, "_functorch", None), "maybe_current_level", None),
+             "duals": getattr(torch._C, "_is_dual_level_open", None)}
+    return {name: f for name, f in found.items() if f is not None}
+
+
 def busy():
-    """Why nothing can be compiled now, or None: modes and transforms see every operator as it comes."""
-    if _torch_function._modes:
-        return "a TorchFunctionMode is active"
-    dispatch = sys.modules.get("torch.utils._python_dispatch")
-    if dispatch is not None and getattr(dispatch, "_get_current_dispatch_mode", lambda: None)() is not None:
-        return "a TorchDispatchMode is active"
-    return None
+    """Whether nothing can be compiled now: modes, transforms and dual levels see every operator as it comes."""
+    return bool(_torch_function._modes) or any(f() for f in _levels().values())
 
 
 def check_tensor_type(t):

@@ -54,4 +54,4 @@ def inductor(gm, example_inputs, options=None):
     if importlib.util.find_spec("torch._inductor") is None:
         return gm.forward
     from torch import _inductor
-    return _inductor.compile(gm, example_inputs, **({"options": options} if options else {}))
+    return _inductor.compile(gm.forward, example_inputs, **({"options": options} if options else {}))
