@@ -249,7 +249,9 @@ class OptimizedModule(Module):
         self.__dict__["training"] = mod.training
 
     def __call__(self, *args, **kwargs):
-        mod = self._orig_mod
+        mod, own = self._modules["_orig_mod"], self.__dict__
+        if own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"]:
+            return super().__call__(*args, **kwargs)
         if mod._forward_hooks or mod._forward_pre_hooks or mod._backward_hooks or mod._backward_pre_hooks:
             return mod(*args, **kwargs)
         return self._compiled(*args, **kwargs)
@@ -326,7 +328,9 @@ def compiled_callable(fn, **settings):
         raise RuntimeError(f"torch.compile takes a function or a module, not the class {fn.__qualname__}")
     if not callable(fn):
         raise RuntimeError(f"torch.compile takes a function or a module, but got a {type(fn).__name__}")
-    fn = getattr(fn, "_torchdynamo_orig_callable", fn) if not getattr(fn, "_torchdynamo_disable", False) else fn
+    if not getattr(fn, "_torchdynamo_disable", False):
+        original = getattr(fn, "_torchdynamo_orig_callable", fn)
+        fn = types.MethodType(original, fn.__self__) if isinstance(fn, types.MethodType) and original is not fn else original
     compiled = wrap(fn)
 
     def call(*args, **kwargs):

@@ -240,6 +240,8 @@ class Run:
             raise Unsupported(f"a {t.__name__} that the function made")
         if isinstance(m, _optimized_module()):
             return self.call(self.reach.attribute(m, "_orig_mod"), args, kwargs)
+        if vars(m).get("_torchdynamo_disable"):
+            raise Unsupported(f"a {t.__name__} marked by torch.compiler.disable")
         if t.__call__ is not Module.__call__:
             return self.call(self.reach.attribute(m, "__call__"), args, kwargs)
         n = self.guards.name(m)
@@ -390,7 +392,7 @@ _GRAD_MODES = {c: c.__init__ for c in (torch.no_grad, torch.enable_grad, torch.s
 
 def _isinstance(run, x, kinds):
     for k in kinds if isinstance(kinds, tuple) else (kinds,):
-        if isinstance(k, type) and "__instancecheck__" in vars(type(k)) and not is_torchs(k) and type(k).__module__ != "abc":
+        if isinstance(k, type) and type(k) is not type and "__instancecheck__" in vars(type(k)) and not is_torchs(k) and type(k).__module__ != "abc":
             raise Unsupported(f"isinstance of {k.__name__}, whose class decides")
     return isinstance(x, kinds)
 

@@ -216,6 +216,8 @@ class Reach:
         if name == "__class__":
             return t
         get = getattr(t, "__getattr__", None)
+        if name == "_orig_mod" and issubclass(t, Module) and name in own["_modules"]:
+            get = Module.__getattr__   # a compiled module: the one within
         if get is Module.__getattr__:
             for table in ("_parameters", "_buffers", "_modules"):
                 if name in own[table]:

@@ -30,6 +30,11 @@ def stand_in(t):
     return copy.detach().requires_grad_(t.requires_grad) if t.requires_grad else copy.detach()
 
 
+def set_grad_enabled(on):
+    """The node that switches grad mode."""
+    torch._C._set_grad_enabled(on)
+
+
 class Recorder:
     def __init__(self):
         self.graph = fx.Graph()
@@ -127,7 +132,7 @@ class Recorder:
 
     def grad_mode(self, on):
         """Switches grad mode here and in the graph."""
-        self.graph.call_function(torch._C._set_grad_enabled, (bool(on),))
+        self.graph.call_function(set_grad_enabled, (bool(on),))
         torch._C._set_grad_enabled(bool(on))
         self.changes_grad_mode = True
 
