@@ -176,6 +176,12 @@ def _nothing():
     return ()
 
 
+def _made(cls, attributes):
+    made = object.__new__(cls)
+    made.__dict__.update(attributes)
+    return made
+
+
 def _plain(fn):
     """(function of Python, its first argument or None)"""
     if isinstance(fn, types.MethodType):
@@ -194,9 +200,24 @@ def _argument_names(fn, first):
 
 def _rebuild(run, value):
     """(tensors that the graph gives, expression over them, `o`, for what the function gives)"""
-    outputs, index, seen, g = [], {}, set(), run.guards
+    outputs, index, seen, kept, g = [], {}, {}, [], run.guards
 
     def text(x):
+        """An expression for x; what is met twice is one object by a name."""
+        if type(x) in allowed.CONSTANT_TYPES or isinstance(x, torch.Tensor) or id(x) in run.reach.sources:
+            return written(x)
+        if id(x) in seen:
+            if seen[id(x)] is None:
+                raise exc.Unsupported("a container that holds itself is given back")
+            return seen[id(x)]
+        seen[id(x)] = None
+        said = written(x)
+        name = f"r{len(seen)}"
+        kept.append(x)
+        seen[id(x)] = name
+        return f"({name} := {said})"
+
+    def written(x):
         t = type(x)
         if isinstance(x, torch.Tensor):
             outside = run.recorder.outside.get(id(x))
@@ -214,10 +235,6 @@ def _rebuild(run, value):
             return source.text
         if t in allowed.CONSTANT_TYPES:
             return g.name(x)
-        if t in (list, dict, set) or isinstance(x, dict):
-            if id(x) in seen:
-                raise exc.Unsupported("a container is given back in two places")
-            seen.add(id(x))
         if t is tuple:
             return "(" + "".join(text(i) + ", " for i in x) + ")"
         if t is list:
@@ -232,10 +249,12 @@ def _rebuild(run, value):
             return f"{g.name(t)}(" + ", ".join(map(text, x)) + ")"
         if isinstance(x, tuple) and t.__module__ == "torch.return_types":
             return f"{g.name(t)}((" + "".join(text(i) + ", " for i in x) + "))"
+        if id(x) in run.reach.made:
+            g.names["made"] = _made
+            return f"made({g.name(t, 'T')}, " + text(vars(x)) + ")"
         raise exc.Unsupported(f"a {t.__name__} is given back")
 
-    return_text = text(value)
-    return outputs, return_text
+    return outputs, text(value)
 
 
 class OptimizedModule(Module):

@@ -298,6 +298,14 @@ class Run:
                 mode.before = torch.is_grad_enabled()
                 self.recorder.grad_mode(mode.on)
             return mode
+        if type(cls) is type and cls.__new__ is object.__new__ and isinstance(cls.__init__, types.FunctionType) and not is_torchs(cls) \
+                and all(f not in vars(base) for base in cls.__mro__[:-1]
+                        for f in ("__slots__", "__setattr__", "__getattr__", "__getattribute__", "__del__", "__set_name__", "__bool__",
+                                  "__len__", "__iter__")):
+            made = object.__new__(cls)
+            self.reach.made[id(made)] = made
+            self.call(self.reach.attribute(made, "__init__"), args, kwargs)
+            return made
         raise Unsupported(f"an object of {cls.__module__}.{cls.__qualname__} is made")
 
     # ---- operators of Python -------------------------------------------------------------------
@@ -540,6 +548,8 @@ def _dict(run, *args, **kwargs):
 
 
 _SPECIAL[dict] = _dict
+for _f in (torch.overrides.has_torch_function, torch.overrides.has_torch_function_unary, torch.overrides.has_torch_function_variadic):
+    _SPECIAL[_f] = _constant(False)   # tensors are plain here, and no mode is active
 _SPECIAL[slice] = lambda run, *args: slice(*args)
 _SPECIAL[bool] = lambda run, x=False: run.truth(x)
 
@@ -758,6 +768,11 @@ class Frame:
 
     def STORE_ATTR(self, i):
         x, value = self.stack.pop(), self.stack.pop()
+        if id(x) in self.r.reach.made:
+            if any(hasattr(type(vars(base).get(i.argval)), "__set__") for base in type(x).__mro__):
+                raise Unsupported(f"{i.argval} is a descriptor")
+            vars(x)[i.argval] = value
+            return
         if isinstance(x, Module) and isinstance(value, torch.Tensor) and type(x).__setattr__ is Module.__setattr__ \
                 and value is self.r.reach.attribute(x, i.argval):
             return   # self.buffer += ...: what is stored is there already

@@ -36,6 +36,7 @@ class Reach:
         self.guards = Guards()
         self.sources = {}     # id of an object from outside that is no constant: its source
         self.keep = []
+        self.made = {}        # id of an object that the run made: the object
         self._seen = {}       # text of a source: the value
 
     def outside(self, value, source, depth=0):
@@ -162,13 +163,15 @@ class Reach:
             if source is None or name.startswith("__") and name not in ("__name__", "__qualname__", "__module__", "__doc__"):
                 raise Unsupported(f"the attribute {name} of a function")
             return self.outside(getattr(obj, name), source.attr(name))
-        if t in allowed.CONSTANT_TYPES or t in allowed.LOCAL_TYPES or t.__module__ in ("builtins", "torch.return_types", "torch._C"):
+        if t in allowed.CONSTANT_TYPES or t in allowed.LOCAL_TYPES or t in (torch.finfo, torch.iinfo) or t.__module__ in ("builtins", "torch.return_types", "torch._C"):
             return getattr(obj, name)
         if isinstance(obj, tuple) and hasattr(t, "_fields"):
             return getattr(obj, name)
         if isinstance(obj, enum.Enum) and name in ("name", "value"):
             return getattr(obj, name)
         if source is None:
+            if id(obj) in self.made:
+                return self._made_attribute(obj, t, name)
             raise Unsupported(f"the attribute {name} of a {t.__name__} that the function made")
         return self._object_attribute(obj, t, name, source)
 
@@ -225,6 +228,27 @@ class Reach:
         elif get is not None:
             raise Unsupported(f"{t.__name__} has a __getattr__ of its own")
         self.guards.add(f"not hasattr({source.text}, {name!r})")
+        raise AttributeError(f"{t.__name__!r} object has no attribute {name!r}")
+
+    def _made_attribute(self, obj, t, name):
+        """An attribute of an object that this run made."""
+        if name in vars(obj):
+            return vars(obj)[name]
+        for base in t.__mro__:
+            if name in vars(base):
+                found, where = vars(base)[name], Source(f"{self.guards.name(base, 'T')}.__dict__").item(name)
+                if isinstance(found, (types.FunctionType, property)):
+                    self.guards.same(where, found)
+                if isinstance(found, types.FunctionType):
+                    self._remember(found, Source(self.guards.name(found, "F"), fixed=True))
+                    return types.MethodType(found, obj)
+                if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
+                    return self.run.inline(found.fget, (obj,), {})
+                if hasattr(type(found), "__get__"):
+                    raise Unsupported(f"{t.__name__}.{name} is a descriptor")
+                return self.outside(found, where)
+        if name == "__class__":
+            return t
         raise AttributeError(f"{t.__name__!r} object has no attribute {name!r}")
 
     def _bound(self, source, name, method):
