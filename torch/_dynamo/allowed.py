@@ -44,6 +44,14 @@ _FACTORIES = ("zeros ones empty full rand randn randint arange eye linspace logs
 # Of these a tensor among the arguments decides the shape.
 _SHAPE_MAKERS = frozenset("zeros ones empty full rand randn randint arange eye linspace logspace randperm tril_indices triu_indices "
                           "empty_strided".split())
+# Of these a tensor after the first argument does.
+_SIZE_TAKERS = frozenset("""view reshape expand repeat tile narrow narrow_copy split split_with_sizes chunk unsafe_split
+    unsafe_split_with_sizes unsafe_chunk split_copy split_with_sizes_copy hsplit vsplit dsplit unflatten new_zeros new_ones new_empty
+    new_empty_strided new topk unfold unfold_copy flatten squeeze diag diagonal diag_embed diagonal_copy broadcast_to interpolate
+    upsample upsample_bilinear upsample_nearest pad constant_pad_nd adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
+    adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d fold as_strided as_strided_copy permute permute_copy transpose
+    movedim moveaxis sum_to_size tensordot rot90 stft istft multinomial nonzero_static select slice_copy unbind stack cat
+    atleast_1d sum mean prod amax amin argmax argmin var std logsumexp norm""".split()) - frozenset("stack cat atleast_1d".split())
 RANDOM_WITHOUT_INPUT = frozenset("rand randn randint randperm normal".split())
 
 
@@ -91,6 +99,8 @@ def decides_shape(name, args, kwargs):
         return type(x) in (tuple, list) and any(tensors(i) for i in x)
     if name in _SHAPE_MAKERS:
         return any(map(tensors, args)) or any(map(tensors, kwargs.values()))
+    if name in _SIZE_TAKERS:
+        return any(map(tensors, args[1:])) or any(tensors(v) for k, v in kwargs.items() if k not in ("input", "self", "out"))
     if name == "where":
         return len(args) + len(kwargs) == 1
     if name == "getitem":

@@ -91,7 +91,9 @@ class Reach:
 
     def _remember(self, value, source):
         self.keep.append(value)
-        self.sources.setdefault(id(value), source)
+        known = self.sources.setdefault(id(value), source)
+        if known.text != source.text and not (known.fixed or source.fixed):
+            self.guards.add(f"{source.text} is {known.text}")   # one container that is reached in two ways
 
     def _tensor(self, t, source):
         try:
@@ -147,7 +149,7 @@ class Reach:
             source = self.sources.get(id(obj)) or Source(self.guards.name(obj), fixed=True)
             return self.outside(value, source.attr(name))
         if t is super:
-            return getattr(obj, name)
+            return self._super_attribute(obj, name)
         source = self.sources.get(id(obj))
         if isinstance(obj, type):
             if source is None:
@@ -229,6 +231,21 @@ class Reach:
             raise Unsupported(f"{t.__name__} has a __getattr__ of its own")
         self.guards.add(f"not hasattr({source.text}, {name!r})")
         raise AttributeError(f"{t.__name__!r} object has no attribute {name!r}")
+
+    def _super_attribute(self, obj, name):
+        mro = obj.__self_class__.__mro__
+        for base in mro[mro.index(obj.__thisclass__) + 1:]:
+            if name in vars(base):
+                found = vars(base)[name]
+                if not isinstance(found, types.FunctionType):
+                    if base is object and name == "__init__":
+                        return getattr(obj, name)
+                    raise Unsupported(f"super().{name} is a {type(found).__name__}")
+                if not is_torchs(found):
+                    self.guards.same(Source(f"{self.guards.name(base, 'T')}.__dict__").item(name), found)
+                self._remember(found, Source(self.guards.name(found, "F"), fixed=True))
+                return getattr(obj, name)
+        raise AttributeError(f"'super' object has no attribute {name!r}")
 
     def _made_attribute(self, obj, t, name):
         """An attribute of an object that this run made."""
