@@ -115,11 +115,18 @@ def _resolve(table):
 
 INVERSES = _resolve(_NAMED)
 
+def _in_place_views():
+    found = {}
+    for name, overload in (("t", "default"), ("transpose", "int"), ("squeeze", "default"), ("squeeze", "dim"), ("squeeze", "dims"),
+                           ("unsqueeze", "default"), ("as_strided", "default")):
+        changing, view = getattr(aten, name + "_", None), getattr(aten, name)
+        if changing is not None and overload in changing.overloads() and overload in view.overloads():
+            found[getattr(changing, overload)] = getattr(view, overload)
+    return found
+
+
 # In-place operators that change what a tensor looks like, and the view that it becomes.
-IN_PLACE_VIEWS = {getattr(aten, f"{p}_").__getattr__(o): getattr(aten, p).__getattr__(o) for p, o in (
-    ("t", "default"), ("transpose", "int"), ("squeeze", "default"), ("squeeze", "dim"), ("unsqueeze", "default"),
-    ("as_strided", "default"))
-    if getattr(aten, f"{p}_", None) is not None and o in getattr(aten, f"{p}_").overloads() and o in getattr(aten, p).overloads()}
+IN_PLACE_VIEWS = _in_place_views()
 
 
 def is_view(func):

@@ -15,12 +15,12 @@ from torch.fx.subgraph_rewriter import replace_pattern
 __all__ = ["symbolic_trace", "Tracer", "wrap", "Graph", "GraphModule", "Interpreter", "Transformer", "Node", "Proxy",
            "replace_pattern", "has_side_effect", "map_arg"]
 
-_LAZY = frozenset(("operator_schemas", "tensor_type", "traceback", "experimental", "passes", "config", "annotate",
-                   "_lazy_graph_module", "_utils"))
+_LAZY = frozenset(("operator_schemas", "tensor_type", "traceback", "experimental", "passes", "config",
+                   "_lazy_graph_module"))
 
 
 def __getattr__(name):
-    if name in _LAZY and name != "annotate":
+    if name in _LAZY:
         from importlib import import_module
         return import_module("torch.fx." + name)
     raise AttributeError(f"module 'torch.fx' has no attribute {name!r}")
