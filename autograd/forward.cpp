@@ -1,5 +1,6 @@
 #include "autograd/forward.h"
 
+#include <atomic>
 #include <mutex>
 
 #include "dispatch/call.h"
@@ -11,6 +12,8 @@ namespace {
 
 std::mutex g_lock;
 ForwardRecord* g_first = nullptr;  // all tangents of the open level
+bool g_user_level = false;         // opened by dual_level()
+std::atomic<int> g_transforms{0};
 
 bool differentiable(const Tensor& t) { return t.defined() && (t.is_floating() || t.is_complex()); }
 
@@ -36,6 +39,7 @@ bool same_layout(const Tensor& a, const Tensor& b) {
 
 // Zeros laid out as t.
 Tensor zeros_as(const Tensor& t) {
+  if (t->wrapped) return op<"zeros_like">(t);
   Tensor z = has_internal_overlap(t) ? Tensor::empty(t.sizes(), t.options()) : Tensor::empty_strided(t.sizes(), t.strides(), t.options());
   op_list<"zero_">(z);
   return z;
@@ -96,23 +100,33 @@ ForwardRecord::~ForwardRecord() {
 }
 
 void enter_dual_level() {
-  FB_CHECK(!dual_level_open, "a dual level is open already; forward mode does not nest levels yet");
-  dual_level_open = true;
+  FB_CHECK(!g_user_level, "a dual level is open already; forward mode does not nest levels yet");
+  g_user_level = dual_level_open = true;
 }
 
 void exit_dual_level() {
-  FB_CHECK(dual_level_open, "no dual level is open, so none can be left");
-  dual_level_open = false;
+  FB_CHECK(g_user_level, "no dual level is open, so none can be left");
+  g_user_level = false;
+  dual_level_open = g_transforms > 0;
   std::vector<Tensor> drop;  // tangents die outside the lock
   {
     std::lock_guard<std::mutex> lock(g_lock);
-    while (g_first) {
-      ForwardRecord* r = g_first;
+    for (ForwardRecord *r = g_first, *next; r; r = next) {
+      next = r->next;
+      if (r->owner->wrapped) continue;  // of a transform
       unlink(r);
       r->owner->dual = false;
       drop.push_back(std::move(r->tangent));
     }
   }
+}
+
+void enter_forward_transform() {
+  ++g_transforms;
+  dual_level_open = true;
+}
+void leave_forward_transform() {
+  if (--g_transforms == 0) dual_level_open = g_user_level;
 }
 
 Tensor tangent_of(const Tensor& t) {

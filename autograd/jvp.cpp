@@ -185,8 +185,12 @@ GradList along_vjp(const OpEntry& op, const Value* args, const Tangents& t, cons
   BackwardRequest back;
   for (int i = 0; i < out.size(); ++i) {
     if (!differentiable(out[i]) || (first_only && i > 0)) continue;
-    Tensor g = Tensor::empty(out[i].sizes(), out[i].options());
-    fb::op_list<"fill_">(g, 1.0);
+    Tensor g;
+    if (out[i]->wrapped) g = detach(fb::op<"ones_like">(out[i]));  // of the result's level
+    else {
+      g = Tensor::empty(out[i].sizes(), out[i].options());
+      fb::op_list<"fill_">(g, 1.0);
+    }
     set_requires_grad(g, true);
     a.grads[size_t(i)] = g;
     back.inputs.push_back(gradient_edge(g));

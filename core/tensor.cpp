@@ -12,7 +12,7 @@ namespace fb {
 
 void (*tensor_python_release)(void* py) = nullptr;
 
-__attribute__((tls_model("initial-exec"))) constinit thread_local uint8_t fresh_tensor_flags = 0;
+__attribute__((tls_model("initial-exec"))) constinit thread_local uint16_t fresh_tensor_flags = 0;
 
 TensorImpl* TensorImpl::make() {
   TensorImpl* t = new (cpu_allocate(sizeof(TensorImpl))) TensorImpl;

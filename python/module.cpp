@@ -1,8 +1,12 @@
 // torch._C: gathers the parts.
 #include "core/threads.h"
 #include "python/binding.h"
+#include "python/triton.h"
 
 namespace fb::py {
+
+void init_compiled(PyObject* m);   // compiled.cpp
+
 namespace {
 
 PyObject* get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(fb::get_num_threads()); }
@@ -52,6 +56,12 @@ PyMODINIT_FUNC PyInit__C() {
   init_dlpack(m);
   init_forward_ad(m);
   init_symbolic(m);
+  init_transforms(m);
+  init_dispatch_mode(m);
+  init_schema_object(m);
+  init_library(m);
+  init_triton(m);
+  init_compiled(m);
   return m;
   FB_PY_END(nullptr)
 }

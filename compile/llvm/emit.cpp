@@ -2,6 +2,7 @@
 #include "compile/llvm/emit.h"
 
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
 #include "compile/llvm/lane_site.h"
@@ -25,6 +26,8 @@ struct Emitter {
   std::vector<std::vector<llvm::Value*>> results;
   AllocaInst* errors = nullptr;
   Instruction* entry_end = nullptr;  // allocas go before it
+  int sites = 0;
+  bool fence = false;                // something is stored past the cache
 
   Emitter(const tile::Program& program, Module& module)
       : p(program), c(module.getContext()), m(module), b(module.getContext()), value(program.nodes.size()), results(program.nodes.size()) {}
@@ -201,7 +204,10 @@ struct Emitter {
     llvm::Value* run = type.lanes > 1 ? run_of(n.in[0], type.elem) : nullptr;
     const bool masked = n.in.size() == 3;
     if (run && !masked) {
-      b.CreateAlignedStore(v, pointer(run), Align(1));
+      const bool past = n.imm == 1;
+      StoreInst* s = b.CreateAlignedStore(v, pointer(run), past ? Align(uint64_t(type.lanes * tile::bytes_of(type.elem))) : Align(1));
+      if (past) s->setMetadata(LLVMContext::MD_nontemporal, MDNode::get(c, ConstantAsMetadata::get(b.getInt32(1))));
+      fence |= past;
     } else if (run && masked_natively(type.elem)) {
       b.CreateMaskedStore(v, pointer(run), Align(1), value[size_t(n.in[2])]);
     } else if (masked || type.lanes > 8) {
@@ -222,11 +228,16 @@ struct Emitter {
     const unsigned n = cast<FixedVectorType>(mask->getType())->getNumElements();
     return b.CreateICmpNE(b.CreateBitCast(mask, b.getIntNTy(n)), number(b.getIntNTy(n), 0));
   }
+  // The next site of lane_sites (lane_site.h): the loader puts it beside the code.
+  void run_site(llvm::Value* mask, llvm::Value* out, llvm::Value* pointers) {
+    FunctionType* type = FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getPtrTy(), b.getPtrTy(), b.getPtrTy()}, false);
+    auto* site = new GlobalVariable(m, b.getInt8Ty(), true, GlobalValue::ExternalLinkage, nullptr, site_name(sites++));
+    site->setDSOLocal(true);
+    b.CreateCall(m.getOrInsertFunction("fb_run_lanes", type), {site, mask, out, pointers})->setDoesNotThrow();
+  }
   llvm::Value* lanes_apart(const tile::Node& n) {
     const bool patch = n.op == Op::patch;
     const int first = patch ? 2 : 0, count = int(n.in.size()) - first;
-    // Machine code is never given back, nor are the sites that it names.
-    LaneSite* site = new LaneSite{p.thunks[size_t(n.imm)], n.type.lanes, count, {}, tile::bytes_of(n.type.elem)};
     llvm::Type* stored = wide(in_memory(n.type.elem), n.type.lanes);
     AllocaInst* out = slot(stored);
     BasicBlock *before = nullptr, *after = nullptr;
@@ -246,15 +257,11 @@ struct Emitter {
     AllocaInst* pointers = slot(ArrayType::get(b.getPtrTy(), uint64_t(count)));
     for (int i = 0; i < count; ++i) {
       const tile::Type t = p[n.in[first + i]].type;
-      site->in_bytes[i] = tile::bytes_of(t.elem);
       AllocaInst* a = slot(wide(in_memory(t.elem), t.lanes));
       b.CreateStore(as_stored(value[size_t(n.in[first + i])], t), a);
       b.CreateStore(a, b.CreateConstGEP1_32(b.getPtrTy(), pointers, unsigned(i)));
     }
-    FunctionType* type = FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getPtrTy(), b.getPtrTy(), b.getPtrTy()}, false);
-    CallInst* call = b.CreateCall(type, pointer(b.getInt64(reinterpret_cast<uint64_t>(&run_lanes))),
-                                  {pointer(b.getInt64(reinterpret_cast<uint64_t>(site))), mask, out, pointers});
-    call->setDoesNotThrow();
+    run_site(mask, out, pointers);
     llvm::Value* r = b.CreateLoad(stored, out);
     if (n.type.elem == Elem::b1) r = b.CreateICmpNE(r, number(stored, 0));
     if (!patch) return r;
@@ -265,6 +272,96 @@ struct Emitter {
     joined->addIncoming(value[size_t(n.in[1])], before);
     joined->addIncoming(r, rare_end);
     return joined;
+  }
+  // A named function is code of this library, called with a register's lanes at a time.
+  llvm::Value* call(const tile::Node& n) {
+    const int lanes = n.type.lanes, whole = 32 / tile::bytes_of(n.type.elem), width = lanes == 1 ? 1 : whole;
+    llvm::Type* t = wide(scalar(n.type.elem), width);
+    FunctionCallee f_ = m.getOrInsertFunction(code_name(*n.callee, n.type.elem, width),
+                                              FunctionType::get(t, std::vector<llvm::Type*>(size_t(n.in.size()), t), false));
+    auto* callee = cast<Function>(f_.getCallee());
+    callee->setDoesNotThrow();
+    callee->setDoesNotAccessMemory();
+    callee->setWillReturn();
+    callee->setSpeculatable();
+    std::vector<llvm::Value*> parts;
+    for (int first = 0; first < lanes; first += width) {
+      std::vector<llvm::Value*> x;
+      for (Id i : n.in) {
+        llvm::Value* v = value[size_t(i)];
+        if (width > 1 && lanes != width) {
+          SmallVector<int, 32> k;
+          for (int l = 0; l < width; ++l) k.push_back(first + l < lanes ? first + l : 0);
+          v = b.CreateShuffleVector(v, k);
+        }
+        x.push_back(v);
+      }
+      parts.push_back(b.CreateCall(f_, x));
+    }
+    while (parts.size() > 1) {
+      std::vector<llvm::Value*> joined;
+      for (size_t i = 0; i < parts.size(); i += 2) {
+        SmallVector<int, 64> k;
+        const int have = int(cast<FixedVectorType>(parts[i]->getType())->getNumElements());
+        for (int l = 0; l < 2 * have; ++l) k.push_back(l);
+        joined.push_back(b.CreateShuffleVector(parts[i], parts[i + 1], k));
+      }
+      parts = joined;
+    }
+    if (lanes == 1 || lanes >= width) return parts[0];
+    SmallVector<int, 32> k;
+    for (int l = 0; l < lanes; ++l) k.push_back(l);
+    return b.CreateShuffleVector(parts[0], k);
+  }
+  void tell(const tile::Node& n) {
+    const int count = int(n.in.size()) - 1, lanes = p[n.in[0]].type.lanes;
+    AllocaInst* mask = slot(wide(b.getInt8Ty(), lanes));
+    b.CreateStore(b.CreateZExt(value[size_t(n.in[0])], wide(b.getInt8Ty(), lanes)), mask);
+    AllocaInst* pointers = slot(ArrayType::get(b.getPtrTy(), uint64_t(count ? count : 1)));
+    for (int i = 0; i < count; ++i) {
+      const tile::Type t = p[n.in[i + 1]].type;
+      AllocaInst* a = slot(wide(in_memory(t.elem), t.lanes));
+      b.CreateStore(as_stored(value[size_t(n.in[i + 1])], t), a);
+      b.CreateStore(a, b.CreateConstGEP1_32(b.getPtrTy(), pointers, unsigned(i)));
+    }
+    run_site(mask, ConstantPointerNull::get(b.getPtrTy()), pointers);
+  }
+  // Lanes one after the other; only integers' changes are indivisible in the machine, floats' take a comparing loop of LLVM's.
+  llvm::Value* change(const tile::Node& n) {
+    const Elem e = n.type.elem;
+    const int lanes = n.type.lanes;
+    llvm::Type* t = scalar(e);
+    AllocaInst *room = slot(wide(t, lanes)), *by = slot(wide(t, lanes)), *expected = nullptr;
+    b.CreateStore(Constant::getNullValue(wide(t, lanes)), room);
+    b.CreateStore(value[size_t(n.in[1])], by);
+    if (n.in.size() > 3) {
+      expected = slot(wide(t, lanes));
+      b.CreateStore(value[size_t(n.in[3])], expected);
+    }
+    const Align align(static_cast<uint64_t>(tile::bytes_of(e)));
+    each_lane(value[size_t(n.in[0])], value[size_t(n.in[2])], lanes, [&](llvm::Value* at, llvm::Value* l) {
+      llvm::Value *x = b.CreateLoad(t, b.CreateGEP(t, by, l)), *old;
+      if (n.imm == int64_t(tile::Atomic::add) || n.imm > int64_t(tile::Atomic::max) || !tile::is_float(e)) {
+        if (expected) {
+          llvm::Type* bits = b.getIntNTy(unsigned(8 * tile::bytes_of(e)));
+          llvm::Value* want = b.CreateBitCast(b.CreateLoad(t, b.CreateGEP(t, expected, l)), bits);
+          llvm::Value* pair = b.CreateAtomicCmpXchg(at, want, b.CreateBitCast(x, bits), align, AtomicOrdering::SequentiallyConsistent,
+                                                    AtomicOrdering::SequentiallyConsistent);
+          old = b.CreateBitCast(b.CreateExtractValue(pair, 0), t);
+        } else {
+          using A = AtomicRMWInst::BinOp;
+          const bool sign = tile::is_signed(e);
+          const A kinds[] = {tile::is_float(e) ? A::FAdd : A::Add, sign ? A::Min : A::UMin, sign ? A::Max : A::UMax, A::And, A::Or, A::Xor, A::Xchg};
+          old = b.CreateAtomicRMW(kinds[n.imm], at, x, align, AtomicOrdering::SequentiallyConsistent);
+        }
+      } else {  // programs with these run on one thread
+        old = b.CreateAlignedLoad(t, at, Align(1));
+        const Op op = n.imm == int64_t(tile::Atomic::min) ? Op::lt : Op::gt;
+        b.CreateAlignedStore(b.CreateSelect(compare(op, old, x, e), old, x), at, Align(1));
+      }
+      b.CreateStore(old, b.CreateGEP(t, room, l));
+    });
+    return b.CreateLoad(wide(t, lanes), room);
   }
   llvm::Value* lookup(const tile::Node& n) {
     llvm::Value* i = value[size_t(n.in[0])];
@@ -284,7 +381,8 @@ struct Emitter {
     llvm::Value *from = value[size_t(n.in[0])], *to = value[size_t(n.in[1])], *step = value[size_t(n.in[2])];
     const int count = int(n.in.size()) - 3;
     BasicBlock *before = b.GetInsertBlock(), *body = BasicBlock::Create(c, "round", f), *after = BasicBlock::Create(c, "done", f);
-    b.CreateCondBr(b.CreateICmpSLT(from, to), body, after);
+    auto goes_on = [&](llvm::Value* in_range, llvm::Value* first) { return n.imm ? b.CreateAnd(in_range, first) : in_range; };
+    b.CreateCondBr(goes_on(b.CreateICmpSLT(from, to), n.imm ? value[size_t(n.in[3])] : nullptr), body, after);
     b.SetInsertPoint(body);
     PHINode* index = b.CreatePHI(b.getInt64Ty(), 2);
     index->addIncoming(from, before);
@@ -300,7 +398,7 @@ struct Emitter {
     const tile::Node& y = p[r.body.back()];
     BasicBlock* latch = b.GetInsertBlock();
     llvm::Value* next = b.CreateAdd(index, step);
-    b.CreateCondBr(b.CreateICmpSLT(next, to), body, after);
+    b.CreateCondBr(goes_on(b.CreateICmpSLT(next, to), n.imm ? value[size_t(y.in[0])] : nullptr), body, after);
     index->addIncoming(next, latch);
     b.SetInsertPoint(after);
     for (int i = 0; i < count; ++i) {
@@ -332,9 +430,11 @@ struct Emitter {
       }
       case Op::ramp: {
         std::vector<Constant*> k;
-        for (int l = 0; l < lanes; ++l) k.push_back(b.getInt64(uint64_t(l)));
+        llvm::Type* t = scalar(e);
+        for (int l = 0; l < lanes; ++l) k.push_back(ConstantInt::get(t, uint64_t(l)));
         if (lanes == 1) return x(0);
-        return b.CreateAdd(b.CreateVectorSplat(unsigned(lanes), x(0)), b.CreateMul(b.CreateVectorSplat(unsigned(lanes), x(1)), ConstantVector::get(k)));
+        llvm::Value* step = b.CreateTruncOrBitCast(x(1), t);
+        return b.CreateAdd(b.CreateVectorSplat(unsigned(lanes), x(0)), b.CreateMul(b.CreateVectorSplat(unsigned(lanes), step), ConstantVector::get(k)));
       }
       case Op::splat: return lanes == 1 ? x(0) : b.CreateVectorSplat(unsigned(lanes), x(0));
       case Op::low: case Op::high: {
@@ -376,6 +476,7 @@ struct Emitter {
       case Op::convert: return convert(x(0), p[n.in[0]].type.elem, e, lanes);
       case Op::to_int: return to_int(x(0), lanes, e);
       case Op::lookup: return lookup(n);
+      case Op::call: return call(n);
       case Op::load: return load(n);
       case Op::store: store(n); return nullptr;
       case Op::loop: loop(id, n); return nullptr;
@@ -386,6 +487,9 @@ struct Emitter {
         b.CreateStore(b.CreateOr(b.CreateLoad(b.getInt32Ty(), errors), bit), errors);
         return nullptr;
       }
+      case Op::any: return any(x(0));
+      case Op::tell: tell(n); return nullptr;
+      case Op::atomic: return change(n);
       case Op::yield: return nullptr;
       default: raise_runtime("tile program ", p.name, ": ", tile::name_of(n.op), " was left for the machine's code");
     }
@@ -407,6 +511,7 @@ struct Emitter {
     errors = slot(b.getInt32Ty());
     b.CreateStore(b.getInt32(0), errors);
     region(0);
+    if (fence) b.CreateIntrinsic(Intrinsic::x86_sse_sfence, {}, {});
     b.CreateRet(b.CreateLoad(b.getInt32Ty(), errors));
   }
 };

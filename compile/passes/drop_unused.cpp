@@ -16,7 +16,7 @@ tile::Program drop_unused(const tile::Program& p) {
   };
   for (const auto& r : p.regions)
     for (tile::Id id : r.body)
-      if (Op op = p[id].op; op == Op::store || op == Op::raise_if || op == Op::loop || op == Op::yield || op == Op::parameter) need(id);
+      if (Op op = p[id].op; op == Op::store || op == Op::raise_if || op == Op::tell || op == Op::atomic || op == Op::loop || op == Op::yield || op == Op::parameter) need(id);
   while (!open.empty()) {
     const tile::Id id = open.back();
     open.pop_back();

@@ -34,15 +34,19 @@ class Rewriter {
         const tile::Region& body = from_.regions[size_t(old.region)];
         std::vector<tile::Id> carried;
         for (int64_t i = 3; i < old.in.size(); ++i) carried.push_back(map_[size_t(old.in[i])]);
-        b.loop(map_[size_t(old.in[0])], map_[size_t(old.in[1])], map_[size_t(old.in[2])], carried, [&](tile::Id i, std::vector<tile::Id>& c) {
-          map_[size_t(body.arguments[0])] = i;
+        const tile::Id loop = b.open_loop(map_[size_t(old.in[0])], map_[size_t(old.in[1])], map_[size_t(old.in[2])], carried);
+        to_[loop].imm = old.imm;
+        {
+          std::vector<tile::Id>& c = carried;
+          map_[size_t(body.arguments[0])] = b.index();
           for (size_t k = 0; k < c.size(); ++k) map_[size_t(body.arguments[k + 1])] = c[k];
           scope(true);
           region(b, old.region, each, scope);
           scope(false);
           const tile::Node& y = from_[body.body.back()];
           for (size_t k = 0; k < c.size(); ++k) c[k] = map_[size_t(y.in[int64_t(k)])];
-        });
+        }
+        b.close_loop(loop, carried);
         results_[size_t(id)] = carried;
         continue;
       }

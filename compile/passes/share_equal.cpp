@@ -9,7 +9,7 @@ namespace {
 
 bool shareable(tile::Op op) {
   using tile::Op;
-  return op != Op::load && op != Op::store && op != Op::raise_if && op != Op::parameter;
+  return op != Op::load && op != Op::store && op != Op::raise_if && op != Op::tell && op != Op::atomic && op != Op::parameter;
 }
 
 }  // namespace

@@ -96,6 +96,9 @@ void Builder::store(Id address, Id value, Id mask) {
   if (mask != kNone) n.in.push_back(splat(mask, lanes));
   append(n);
 }
+void Builder::store_past_cache(Id address, Id value) {
+  append({Op::store, {}, {address, splat(value, type(address).lanes)}, 1, nullptr, -1});
+}
 Id Builder::call(const Named& f, const Id* x, int n) {
   Id v[4];
   std::copy_n(x, n, v);
@@ -123,6 +126,24 @@ Id Builder::patch(Thunk t, Id mask, Id r, const Id* x, int n) {
   return append(node);
 }
 void Builder::raise_if(Id mask, Errors e) { append({Op::raise_if, {}, {mask}, e, nullptr, -1}); }
+
+Id Builder::any(Id mask) { return type(mask).lanes == 1 ? mask : append({Op::any, {Elem::b1, 1}, {mask}, 0, nullptr, -1}); }
+void Builder::tell(Thunk t, Id mask, const Id* x, int n) {
+  Id v[9] = {mask};
+  std::copy_n(x, n, v + 1);
+  same_lanes(v, n + 1);
+  Node node{Op::tell, {}, {}, int64_t(p_.thunks.size()), nullptr, -1};
+  for (int i = 0; i <= n; ++i) node.in.push_back(v[i]);
+  p_.thunks.push_back(t);
+  append(node);
+}
+Id Builder::atomic(Atomic kind, Id address, Id value, Id mask, Id expected) {
+  Id v[] = {address, value, mask, expected};
+  const int lanes = same_lanes(v, expected == kNone ? 3 : 4);
+  Node node{Op::atomic, {type(value).elem, lanes}, {v[0], v[1], v[2]}, int64_t(kind), nullptr, -1};
+  if (expected != kNone) node.in.push_back(v[3]);
+  return append(node);
+}
 
 Id Builder::open_loop(Id from, Id to, Id step, std::vector<Id>& carried) {
   Node n{Op::loop, {}, {from, to, step}, 0, nullptr, int32_t(p_.regions.size())};

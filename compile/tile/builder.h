@@ -31,10 +31,14 @@ class Builder {
   Id lookup(const float (&table)[8], Id i);
   Id load(Id address, Elem e, Id mask = kNone, Id other = kNone);
   void store(Id address, Id value, Id mask = kNone);
+  void store_past_cache(Id address, Id value);
   Id call(const Named& f, const Id* x, int n);
   Id lanes(Thunk t, Elem result, const Id* x, int n);
   Id patch(Thunk t, Id mask, Id r, const Id* x, int n);
   void raise_if(Id mask, Errors e);
+  Id any(Id mask);
+  void tell(Thunk t, Id mask, const Id* x, int n);
+  Id atomic(Atomic kind, Id address, Id value, Id mask, Id expected = kNone);
 
   // for (i = from; i < to; i += step) carried = body(i, carried): f gets the index and the carried values, and changes them.
   template <class F> void loop(Id from, Id to, Id step, std::vector<Id>& carried, F&& f) {
@@ -46,12 +50,21 @@ class Builder {
     std::vector<Id> none;
     loop(from, to, step, none, [&](Id i, std::vector<Id>&) { f(i); });
   }
+  // while (carried[0]) carried = body(carried): the first carried value is a b1.
+  template <class F> void loop_while(std::vector<Id>& carried, F&& f) {
+    const Id at = open_loop(integer(0), integer(INT64_MAX), integer(1), carried);
+    p_[at].imm = 1;
+    f(carried);
+    close_loop(at, carried);
+  }
+  // An open loop and its end, for callers that write its body between the two; the index is the first result.
+  Id open_loop(Id from, Id to, Id step, std::vector<Id>& carried);
+  void close_loop(Id loop, std::vector<Id>& carried);
+  Id index() const { return index_; }
 
   Id append(Node n);
 
  private:
-  Id open_loop(Id from, Id to, Id step, std::vector<Id>& carried);
-  void close_loop(Id loop, std::vector<Id>& carried);
   int same_lanes(Id* v, int n);
 
   Program& p_;

@@ -174,6 +174,24 @@ struct Machine {
     return r;
   }
 
+  Word change(const Node& n, Word at, Word by, Word expected) {
+    const Elem e = n.type.elem;
+    constexpr Op ops[] = {Op::add, Op::min, Op::max, Op::bit_and, Op::bit_or, Op::bit_xor};
+    Word old = 0, now = by;
+    void* where = reinterpret_cast<void*>(at);
+    std::memcpy(&old, where, size_t(bytes_of(e)));
+    if (n.imm == int64_t(Atomic::exchange_if)) {
+      if (old != expected) return old;  // by bits
+    } else if (n.imm != int64_t(Atomic::exchange)) {
+      visit(e, [&]<class T>() {
+        if constexpr (std::is_floating_point_v<T>) now = word(float_op<T>(ops[n.imm], as<T>(old), as<T>(by), T(0)));
+        else if constexpr (!stored_only<T> && !std::is_same_v<T, bool>) now = word(int_op<T>(ops[n.imm], as<T>(old), as<T>(by)));
+      });
+    }
+    std::memcpy(where, &now, size_t(bytes_of(e)));
+    return old;
+  }
+
   void run(const Region& r) {
     for (Id id : r.body) {
       const Node& n = p[id];
@@ -183,7 +201,10 @@ struct Machine {
         case Op::constant: v.assign(v.size(), Word(n.imm)); break;
         case Op::parameter: v[0] = Word(words[n.imm]); break;
         case Op::ramp:
-          for (int l = 0; l < lanes; ++l) v[size_t(l)] = lane(n, 0, 0) + Word(l) * lane(n, 1, 0);
+          for (int l = 0; l < lanes; ++l) {
+            const Word x = lane(n, 0, 0) + Word(l) * lane(n, 1, 0);
+            std::memcpy(&v[size_t(l)], &x, size_t(bytes_of(n.type.elem)));
+          }
           break;
         case Op::splat: v.assign(v.size(), lane(n, 0, 0)); break;
         case Op::low: case Op::high:
@@ -209,7 +230,7 @@ struct Machine {
           std::vector<std::vector<Word>> carried;
           for (int i = 3; i < int(n.in.size()); ++i) carried.push_back(value[size_t(n.in[i])]);
           FB_CHECK(step > 0, "a loop of a tile program steps by ", step);
-          for (int64_t i = int64_t(lane(n, 0, 0)); i < to; i += step) {
+          for (int64_t i = int64_t(lane(n, 0, 0)); i < to && !(n.imm && !(carried[0][0] & 1)); i += step) {
             value[size_t(body.arguments[0])] = {Word(i)};
             for (size_t c = 0; c < carried.size(); ++c) value[size_t(body.arguments[c + 1])] = carried[c];
             run(body);
@@ -224,6 +245,23 @@ struct Machine {
         case Op::raise_if:
           for (Word w : value[size_t(n.in[0])])
             if (w & 1) errors |= 1 << n.imm;
+          break;
+        case Op::any:
+          for (Word w : value[size_t(n.in[0])]) v[0] |= w & 1;
+          break;
+        case Op::tell:
+          for (int l = 0; l < p[n.in[0]].type.lanes; ++l) {
+            if (!(lane(n, 0, l) & 1)) continue;
+            const Thunk& t = p.thunks[size_t(n.imm)];
+            Word x[8];
+            const void* in[8];
+            for (int i = 1; i < int(n.in.size()); ++i) x[i - 1] = lane(n, i, l), in[i - 1] = &x[i - 1];
+            t.fn(t.context, nullptr, in);
+          }
+          break;
+        case Op::atomic:
+          for (int l = 0; l < lanes; ++l)
+            if (lane(n, 2, l) & 1) v[size_t(l)] = change(n, lane(n, 0, l), lane(n, 1, l), n.in.size() > 3 ? lane(n, 3, l) : 0);
           break;
         default:
           for (int l = 0; l < lanes; ++l) v[size_t(l)] = one(n, l);

@@ -60,7 +60,7 @@ void print_region(const Program& p, int32_t region, int depth, std::string& s) {
       s += buffer;
     } else if (n.op == Op::parameter) {
       s += " " + p.parameters[size_t(n.imm)].name;
-    } else if (n.op == Op::result || n.op == Op::lanes || n.op == Op::patch || n.op == Op::lookup || n.op == Op::raise_if) {
+    } else if (n.op == Op::result || n.op == Op::lanes || n.op == Op::patch || n.op == Op::lookup || n.op == Op::raise_if || n.op == Op::tell || n.op == Op::atomic) {
       s += " #" + std::to_string(n.imm);
     }
     if (n.op == Op::loop) {

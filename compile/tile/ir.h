@@ -44,7 +44,7 @@ struct Type {
 #define FB_TILE_OPS(X)                                                                                                 \
   X(constant, 0)   /* imm: the element's bits, in every lane */                                                        \
   X(parameter, 0)  /* imm: index among the program's parameters */                                                     \
-  X(ramp, 2)       /* (base, step): base + lane * step, of i64 or addresses */                                         \
+  X(ramp, 2)       /* (base, step): base + lane * step, of integers (they wrap) or addresses; step is i64 */            \
   X(splat, 1) X(low, 1) X(high, 1) /* every lane; the lower and the upper half of the lanes */                         \
   X(add, 2) X(sub, 2) X(mul, 2) X(div, 2) X(rem, 2) X(neg, 1) /* integers wrap; x / 0 and x % 0 are 0 for them */      \
   X(min, 2) X(max, 2) /* a < b ? a : b and a > b ? a : b */                                                            \
@@ -58,15 +58,20 @@ struct Type {
   X(to_int, 1)     /* float to the integer of its width, to nearest; |x| < 2^31 or 2^51, else any number */            \
   X(lookup, 1)     /* i32 in 0..7 -> tables[imm][i] */                                                                 \
   X(load, -1)      /* (address) or (address, mask, other) */                                                           \
-  X(store, -1)     /* (address, value) or (address, value, mask) */                                                    \
-  X(loop, -1)      /* (from, to, step, carried...); the region gets (index, carried...) and ends in yield */           \
+  X(store, -1)     /* (address, value) or (address, value, mask); imm 1: past the cache, to a whole aligned tile */    \
+  X(loop, -1)      /* (from, to, step, carried...); the region gets (index, carried...) and ends in yield. imm 1: ends \
+                      before a round where the first carried value, a b1, is false */                                  \
   X(argument, 0)   /* imm: of the region it stands in */                                                               \
   X(yield, -1)     /* what the next round carries */                                                                   \
   X(result, 1)     /* (loop): imm: which carried value, after the last round */                                        \
   X(call, -1)      /* a named function, callee */                                                                      \
   X(lanes, -1)     /* a scalar function for each lane, thunks[imm]; operands of their own types */                     \
   X(patch, -1)     /* (mask, r, x...): thunks[imm] of x where mask holds, else r */                                    \
-  X(raise_if, 1)   /* (mask): the program returns 1 << imm among its errors where any lane holds */
+  X(raise_if, 1)   /* (mask): the program returns 1 << imm among its errors where any lane holds */                    \
+  X(any, 1)        /* (mask): whether any lane holds */                                                                \
+  X(tell, -1)      /* (mask, x...): thunks[imm] of x for the lanes where mask holds; no value */                       \
+  X(atomic, -1)    /* (address, value, mask): one indivisible change of memory for each lane where mask holds, of kind  \
+                      imm (Atomic); what stood there before, or zero. exchange_if: (address, value, mask, expected) */
 enum class Op : uint8_t {
 #define FB_X(name, n) name,
   FB_TILE_OPS(FB_X)
@@ -107,8 +112,9 @@ struct Table {
   float v[8];
 };
 
+enum class Atomic : int64_t { add, min, max, bit_and, bit_or, bit_xor, exchange, exchange_if };
 // What a raise_if means; the caller turns the first one into an exception.
-enum Errors : int32_t { kZeroDivisor = 0 };
+enum Errors : int32_t { kZeroDivisor = 0, kBadIndex = 1 };
 
 struct Program {
   std::string name;

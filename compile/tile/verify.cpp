@@ -51,7 +51,7 @@ struct Verifier {
         if (n.imm < 0 || n.imm >= int64_t(p.parameters.size())) return say(id, "there is no such parameter");
         return p.parameters[size_t(n.imm)].type == n.type || say(id, "differs from its parameter in type");
       case Op::ramp:
-        if (e != Elem::i64 && e != Elem::address) return say(id, "ramps are of i64 or addresses");
+        if (!is_integer(e) && e != Elem::address) return say(id, "ramps are of integers or addresses");
         return (in(n, 0) == Type{e, 1} && in(n, 1) == Type{Elem::i64, 1}) || say(id, "base and step must be scalars");
       case Op::splat:
         return (in(n, 0) == Type{e, 1}) || say(id, "splat takes a scalar of the result's element");
@@ -97,6 +97,7 @@ struct Verifier {
         return n.in.size() == 1 || (in(n, 1) == Type{Elem::b1, n.type.lanes} && in(n, 2) == n.type) || say(id, "mask and other do not fit");
       case Op::store: {
         if (n.in.size() != 2 && n.in.size() != 3) return say(id, "wrong number of operands");
+        if (n.imm != 0 && (n.imm != 1 || n.in.size() != 2)) return say(id, "stores past the cache take whole tiles");
         const int32_t lanes = in(n, 0).lanes;
         if (in(n, 0).elem != Elem::address || in(n, 1).lanes != lanes || in(n, 1).elem == Elem::address) return say(id, "address and value do not fit");
         return n.in.size() == 2 || (in(n, 2) == Type{Elem::b1, lanes}) || say(id, "the mask does not fit");
@@ -123,6 +124,23 @@ struct Verifier {
       }
       case Op::raise_if:
         return in(n, 0).elem == Elem::b1 || say(id, "takes truth values");
+      case Op::any:
+        return (in(n, 0).elem == Elem::b1 && n.type == Type{Elem::b1, 1}) || say(id, "takes truth values to one");
+      case Op::tell:
+        if (n.imm < 0 || n.imm >= int64_t(p.thunks.size()) || !p.thunks[size_t(n.imm)].fn) return say(id, "there is no such function");
+        if (n.in.size() < 1 || n.in.size() > 9 || in(n, 0).elem != Elem::b1) return say(id, "takes a mask and up to eight values");
+        for (int i = 1; i < int(n.in.size()); ++i)
+          if (in(n, i).lanes != in(n, 0).lanes) return say(id, "operands differ in lanes");
+        return true;
+      case Op::atomic: {
+        const bool compares = n.imm == int64_t(Atomic::exchange_if);
+        if (n.imm < 0 || n.imm > int64_t(Atomic::exchange_if)) return say(id, "there is no such kind");
+        if (n.in.size() != (compares ? 4 : 3)) return say(id, "wrong number of operands");
+        if (n.imm >= int64_t(Atomic::bit_and) && n.imm <= int64_t(Atomic::bit_xor) ? !is_integer(e) : !is_integer(e) && !is_float(e))
+          return say(id, "does not take this type");
+        return (in(n, 0) == Type{Elem::address, n.type.lanes} && in(n, 1) == n.type && in(n, 2) == Type{Elem::b1, n.type.lanes} &&
+                (!compares || in(n, 3) == n.type)) || say(id, "operands do not fit");
+      }
     }
     return say(id, "is no operator");
   }
@@ -141,6 +159,7 @@ struct Verifier {
       if (!(p[a].type == t)) return say(id, "an argument differs from the carried value in type");
       seen[size_t(a)] = 1;
     }
+    if (n.imm && (n.in.size() < 4 || !(in(n, 3) == Type{Elem::b1, 1}))) return say(id, "carries no truth value to go on by");
     if (r.body.empty() || p[r.body.back()].op != Op::yield) return say(id, "the region does not end in yield");
     if (!region(n.region)) return false;
     const Node& y = p[r.body.back()];

@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/thread_state.h"
+#include "dispatch/visible.h"
 
 namespace fb::cards {
 
@@ -21,7 +22,7 @@ inline void set_geometry(const Tensor& t, Ints sizes, Ints strides, int64_t offs
 
 struct resize_ : composite<resize_> {
   static constexpr auto schema = "resize_(Tensor(a!) self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)";
-  static constexpr uint32_t forms = form::method;
+  static constexpr uint32_t forms = form::method | form::visible;
   static Tensor body(const Tensor& self, Ints size, std::optional<MemoryFormat> f) {
     FB_CHECK(!self->requires_grad, "resize_: a tensor that requires grad (shape ", self.sizes(), ") cannot be resized");
     for (int64_t s : size) FB_CHECK(s >= 0, "resize_: size ", s, " of ", size, " is negative");
@@ -44,6 +45,7 @@ FB_CARD(resize_)
 
 struct resize_as_ : composite<resize_as_> {
   static constexpr auto schema = "resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)";
+  static constexpr uint32_t forms = form::fn | form::method | form::visible;
   static Tensor body(const Tensor& self, const Tensor& like, std::optional<MemoryFormat> f) {
     op_list<"resize_">(self, like.sizes());
     if (f) {
@@ -58,7 +60,7 @@ FB_CARD(resize_as_)
 
 struct set_source : composite<set_source> {
   static constexpr auto schema = "set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)";
-  static constexpr uint32_t forms = form::method;
+  static constexpr uint32_t forms = form::method | form::visible;
   static Tensor body(const Tensor& self, const Tensor& source) {
     FB_CHECK(self.dtype() == source.dtype(), "set_: source of type ", source.dtype(), " cannot stand for self of type ", self.dtype());
     FB_CHECK(!(self->requires_grad && tls.grad_enabled), "set_: a tensor that requires grad (shape ", self.sizes(), ") takes another storage under no_grad() only");
@@ -76,7 +78,7 @@ FB_CARD(set_source)
 
 struct is_set_to : composite<is_set_to> {
   static constexpr auto schema = "is_set_to(Tensor self, Tensor tensor) -> bool";
-  static constexpr uint32_t forms = form::method;
+  static constexpr uint32_t forms = form::method | form::visible;
   static bool body(const Tensor& a, const Tensor& b) {
     return a.storage().get() == b.storage().get() && a.offset() == b.offset() && a.sizes() == b.sizes() && a.strides() == b.strides();
   }
@@ -85,6 +87,7 @@ FB_CARD(is_set_to)
 
 struct is_same_size : composite<is_same_size> {
   static constexpr auto schema = "is_same_size(Tensor self, Tensor other) -> bool";
+  static constexpr uint32_t forms = form::fn | form::method | form::visible;
   static bool body(const Tensor& a, const Tensor& b) { return a.sizes() == b.sizes(); }
 };
 FB_CARD(is_same_size)

@@ -192,6 +192,7 @@ struct tensor_split_tensor : composite<tensor_split_tensor> {
   static constexpr auto schema = "tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]";
   static std::vector<Tensor> body(const Tensor& self, const Tensor& at, int64_t dim) {
     FB_CHECK(self.ndim() > 0, "tensor_split: a tensor without dimensions has none to split (dim is ", dim, ")");
+    FB_CHECK(!at->wrapped, "tensor_split: the places to split at must be known, they are values of a function that is transformed");
     FB_CHECK(at.device().is_cpu() && at.dtype() == DType::i64 && at.ndim() <= 1, "tensor_split: tensor_indices_or_sections must be an int64 tensor on the cpu of at most ",
              "1 dimension, it is ", at.dtype(), " of shape ", at.sizes(), " on ", at.device());
     if (at.ndim() == 0) return split_sections(self, *at.ptr<int64_t>(), dim);

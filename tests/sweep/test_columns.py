@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sweep import abuse, columns, errors, forms, forward, gradients, promotion, records, registry  # noqa: F401
+from sweep import abuse, batch, columns, errors, forms, forward, gradients, promotion, records, registry  # noqa: F401
 from sweep.cases import along, binary, call, calls, unary
 from sweep.record import RECORDS, T, bad, op
 

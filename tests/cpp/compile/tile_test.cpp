@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 
@@ -183,29 +184,51 @@ bool same_stores(const Program& p, Memory& x, Memory& y) {
   }
   return true;
 }
-TEST(Tile, RandomProgramsMeanTheSameToTheMachine) {
-  int compared = 0;
-  for (uint64_t seed = 0; seed < 600; ++seed) {
-    const Program p = Writer(seed).write();
-    ASSERT_EQ(verify(p), "") << print(p);
-    const Program lowered = compile::lower(p);
-    Memory a(seed), c(seed), m(seed);
-    const int32_t ea = interpret(p, a.words().data()), ec = interpret(lowered, c.words().data());
-    const int32_t em = compile::make_code(lowered)(m.words().data());
-    ASSERT_TRUE(ea == ec && same_stores(p, a, c)) << "the passes changed seed " << seed << "\n" << print(p);
-    ASSERT_TRUE(ea == em && same_stores(p, a, m)) << "the machine differs for seed " << seed << "\n" << print(lowered);
-    ++compared;
-  }
-  EXPECT_EQ(compared, 600);
+// FB_FUZZ_PROGRAMS: how many (the nightly target asks for a million).
+uint64_t programs(uint64_t usual) {
+  const char* n = std::getenv("FB_FUZZ_PROGRAMS");
+  return n ? uint64_t(std::atoll(n)) : usual;
 }
 
-TEST(Tile, MorePassesOnMoreProgramsChangeNothing) {
-  for (uint64_t seed = 10000; seed < 14000; ++seed) {
+TEST(Tile, RandomProgramsMeanTheSameToTheMachine) {
+  for (uint64_t seed = 0; seed < programs(2500); ++seed) {
     const Program p = Writer(seed).write();
-    Memory a(seed), c(seed);
+    ASSERT_EQ(verify(p), "") << print(p);
+    // By turns with functions expanded, and called.
+    const Program lowered = seed % 2 ? compile::lower_for_cpu(p) : compile::lower(p);
+    Memory a(seed), c(seed), m(seed);
+    const int32_t ea = interpret(p, a.words().data()), ec = interpret(lowered, c.words().data());
+    const compile::Entry code = compile::make_code(lowered);
+    ASSERT_NE(code, nullptr) << print(lowered);
+    const int32_t em = code(m.words().data());
+    ASSERT_TRUE(ea == ec && same_stores(p, a, c)) << "the passes changed seed " << seed << "\n" << print(p);
+    ASSERT_TRUE(ea == em && same_stores(p, a, m)) << "the machine differs for seed " << seed << "\n" << print(lowered);
+  }
+}
+
+TEST(Tile, PassesChangeNothing) {
+  for (uint64_t seed = 1000000; seed < 1000000 + programs(10000); ++seed) {
+    const Program p = Writer(seed).write();
+    Memory a(seed), c(seed), d(seed);
     const int32_t ea = interpret(p, a.words().data());
-    const int32_t ec = interpret(compile::lower(p), c.words().data());
-    ASSERT_TRUE(ea == ec && same_stores(p, a, c)) << "seed " << seed << "\n" << print(p);
+    const int32_t ec = interpret(compile::lower(p), c.words().data()), ed = interpret(compile::lower_for_cpu(p), d.words().data());
+    ASSERT_TRUE(ea == ec && same_stores(p, a, c) && ea == ed && same_stores(p, a, d)) << "seed " << seed << "\n" << print(p);
+  }
+}
+
+// What is read from disk may be anything.
+TEST(Tile, DamagedObjectsAreRefusedOrHarmless) {
+  const Program p = compile::lower_for_cpu(Writer(11).write());
+  const std::string good = compile::make_object(p);
+  ASSERT_NE(compile::load_object(good, p), nullptr);
+  EXPECT_EQ(compile::load_object("", p), nullptr);
+  EXPECT_EQ(compile::load_object(std::string(5000, 'x'), p), nullptr);
+  for (size_t n = 0; n < good.size(); n += 7) compile::load_object(good.substr(0, n), p);
+  std::mt19937_64 g(1);
+  for (int i = 0; i < 5000; ++i) {
+    std::string bad = good;
+    for (int k = 0; k < 4; ++k) bad[g() % bad.size()] = char(g());
+    compile::load_object(bad, p);   // taken or not, it reads and writes only where it may
   }
 }
 
