@@ -9,6 +9,7 @@ import torch
 
 from . import allowed, config, exc
 from .backends.registry import lookup_backend
+from .backends.training import wants_gradients
 from .guards import EAGER, MISS, busy
 from .interpret import KNOWN_PYTHON, Run
 from .reach import Source
@@ -134,6 +135,11 @@ class Compiled:
                 examples = [run.recorder.outside_of(s)[0] for _, s in run.recorder.inputs]
                 counters["stats"]["calls_captured"] += run.recorder.calls
                 counters["stats"]["unique_graphs"] += 1
+                if self.dynamic is not True and len(self.entries) < 4 and wants_gradients(examples):
+                    guards.shapes_matter = True   # so that forward and backward can be one graph
+                r = run.recorder
+                gm.meta["dynamo"] = {"static": guards.shapes_matter or not dynamic, "aliases": r.aliases(outputs),
+                                     "grad_mode": r.changes_grad_mode, "draws": r.draws_without_input}
                 called = self.make(gm, examples, run)
             else:
                 inputs, called = [], _nothing
@@ -150,13 +156,7 @@ class Compiled:
         grad = torch.is_grad_enabled()
         state = torch.get_rng_state()
         try:
-            if self.backend == "inductor":
-                r = run.recorder
-                if r.draws_without_input or r.changes_grad_mode and any(e.requires_grad for e in examples):
-                    return gm.forward
-                made = backend(gm, examples, options=self.options)
-            else:
-                made = backend(gm, examples, **({"options": self.options} if self.options else {}))
+            made = backend(gm, examples, **({"options": self.options} if self.options else {}))
         except exc.TorchDynamoException:
             raise
         except Exception as e:

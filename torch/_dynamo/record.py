@@ -136,6 +136,11 @@ class Recorder:
         torch._C._set_grad_enabled(bool(on))
         self.changes_grad_mode = True
 
+    def aliases(self, outputs):
+        """Whether an output shares memory with an input or another output."""
+        places = [t.untyped_storage().data_ptr() for t in (*(x[1] for x in self.outside.values()), *outputs) if t.numel()]
+        return len(set(places)) != len(places)
+
     def module(self, outputs):
         """The GraphModule with these tensors as its outputs; inputs that nothing reads are dropped."""
         nodes = tuple(self.nodes[id(t)] for t in outputs)

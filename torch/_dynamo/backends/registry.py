@@ -2,6 +2,7 @@
 import importlib.util
 
 from ..exc import InvalidBackend
+from .training import joint, wants_gradients
 
 _backends = {}  # name: (function(gm, example_inputs) -> callable, tags)
 
@@ -44,8 +45,9 @@ def eager(gm, example_inputs):
 
 @register_backend(tags=("debug",))
 def aot_eager(gm, example_inputs):
-    """The graph's operators one by one, recorded by autograd as eager code is."""
-    return gm.forward
+    """The operators of the forward and the backward graph one by one."""
+    made = joint(gm, example_inputs, lambda half, examples: half.forward) if wants_gradients(example_inputs) else None
+    return made or gm.forward
 
 
 @register_backend
@@ -54,4 +56,11 @@ def inductor(gm, example_inputs, options=None):
     if importlib.util.find_spec("torch._inductor") is None:
         return gm.forward
     from torch import _inductor
-    return _inductor.compile(gm.forward, example_inputs, **({"options": options} if options else {}))
+    more, facts = {"options": options} if options else {}, gm.meta.get("dynamo", {})
+    if wants_gradients(example_inputs):
+        made = None
+        if not facts.get("draws"):
+            made = joint(gm, example_inputs, lambda half, examples: _inductor.compile(half.forward, examples, **more))
+        return made or gm.forward
+    # A draw that has no tensor among its inputs is not seen by a trace of tensors.
+    return gm.forward if facts.get("draws") else _inductor.compile(gm.forward, example_inputs, **more)
