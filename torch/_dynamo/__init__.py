@@ -8,11 +8,22 @@ import torch
 from . import config, eval_frame, exc, utils
 from .backends.registry import list_backends, lookup_backend, register_backend
 from .eval_frame import OptimizedModule, disable, reset
-from .explain import ExplainOutput, explain
 
 __all__ = ["allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "explain", "graph_break", "is_compiling",
            "list_backends", "lookup_backend", "mark_dynamic", "mark_static", "mark_static_address", "maybe_mark_dynamic", "optimize",
-           "optimize_assert", "register_backend", "reset", "OptimizedModule", "ExplainOutput"]
+           "optimize_assert", "register_backend", "reset", "OptimizedModule"]
+
+
+def explain(f, *extra_args, **extra_kwargs):
+    """explain(f)(*args, **kwargs) -> ExplainOutput: follows the call, and says what became graphs and what did not."""
+    from .explaining import explain_call   # on first use: it takes dataclasses along
+    if isinstance(getattr(f, "_orig_mod", None), torch.nn.Module):
+        f = f._orig_mod
+    f = getattr(f, "_torchdynamo_orig_callable", f)
+
+    def inner(*args, **kwargs):
+        return explain_call(f, args, kwargs)
+    return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner
 
 
 def optimize(backend="inductor", *, nopython=False, dynamic=None, disable=False, **unused):
@@ -38,8 +49,8 @@ def allow_in_graph(fn):
 def disallow_in_graph(fn):
     """Functions that call fn run as they are."""
     for f in fn if isinstance(fn, (list, tuple)) else (fn,):
-        from .allowed import operators
-        operators().pop(f, None)
+        from .allowed import refuse
+        refuse(f)
         try:
             f._dynamo_allowed_in_graph = False
         except AttributeError:

@@ -5,9 +5,9 @@ done in every call. Left out is what gives values of data to Python, has a shape
 tensor is rather than what it holds: the graph stands for one run only if Python cannot see data.
 """
 import builtins
-import functools
 import math
 import operator
+import types
 
 import torch
 
@@ -43,7 +43,7 @@ _FACTORIES = ("zeros ones empty full rand randn randint arange eye linspace logs
               "empty_strided").split()
 # Of these a tensor among the arguments decides the shape.
 _SHAPE_MAKERS = frozenset("zeros ones empty full rand randn randint arange eye linspace logspace randperm tril_indices triu_indices "
-                          "empty_strided".split())
+                          "empty_strided range".split())
 # Of these a tensor after the first argument does.
 _SIZE_TAKERS = frozenset("""view reshape expand repeat tile narrow narrow_copy split split_with_sizes chunk unsafe_split
     unsafe_split_with_sizes unsafe_chunk split_copy split_with_sizes_copy hsplit vsplit dsplit unflatten new_zeros new_ones new_empty
@@ -55,34 +55,32 @@ _SIZE_TAKERS = frozenset("""view reshape expand repeat tile narrow narrow_copy s
 RANDOM_WITHOUT_INPUT = frozenset("rand randn randint randperm normal".split())
 
 
-@functools.lru_cache(None)
-def operators():
-    """{function of torch: its name}: those that become nodes."""
-    found = {}
-    from torch.overrides import get_overridable_functions
-    for space, functions in get_overridable_functions().items():
-        for f in functions:
-            name = getattr(f, "__name__", "")
-            if callable(f) and name not in _UNSAFE and not name.startswith("__") and not isinstance(f, (property, type)):
-                _put(found, f, name)
-    for space in (torch, torch.nn.functional, torch.linalg, torch.fft, torch.special):
-        # vars, not dir: names that a module loads when they are first used stay as they are.
-        for name in _FACTORIES if space is torch else tuple(vars(space)):
-            f = vars(space).get(name)
-            if f is not None and name[0] != "_" and name not in _UNSAFE and callable(f) and not isinstance(f, type):
-                if (getattr(f, "__module__", "") or "").startswith("torch"):
-                    _put(found, f, name)
-    for name in ("handle_torch_function", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic",
-                 "boolean_dispatch", "wrap_torch_function"):
-        found.pop(getattr(torch.overrides, name, None), None)
-    return found
+_names = {}   # function: its name as an operator, or None
 
 
-def _put(found, f, name):
-    try:
-        found[f] = name
-    except TypeError:
-        pass
+def operator_name(f):
+    """The name of f if it is an operator of torch, else None. TypeError where f cannot be hashed."""
+    if f not in _names:
+        _names[f] = _operator_name(f)
+    return _names[f]
+
+
+def refuse(f):
+    """Makes f no operator."""
+    _names[f] = None
+
+
+def _operator_name(f):
+    name, core = getattr(f, "__name__", None) or "_", torch._C
+    if name[0] == "_" or name in _UNSAFE or isinstance(f, type):
+        return None
+    if (name in _FACTORIES or name in TENSOR_FACTS) and vars(torch).get(name) is f:
+        return name
+    if isinstance(f, types.FunctionType):
+        spaces = (torch.Tensor, torch.nn.functional, torch.functional, torch.linalg, torch.fft, torch.special)
+        return name if "torch_function" not in name and any(vars(s).get(name) is f for s in spaces) else None
+    spaces = (core._VariableFunctions, core._nn, core._linalg, core._fft, core._special, core.TensorBase)
+    return name if any(vars(s).get(name) is f for s in spaces) else None
 
 
 def is_unsafe(name):

@@ -1,7 +1,6 @@
 """Compiled functions and modules: the entries of a function, and what happens where none fits."""
 import contextlib
 import functools
-import logging
 import threading
 import types
 
@@ -15,12 +14,16 @@ from .interpret import KNOWN_PYTHON, Run
 from .reach import Source
 from .utils import counters
 
-log = logging.getLogger("torch._dynamo")
 Module = torch.nn.Module
 _lock = threading.RLock()
 _all = None          # every Compiled that lives, a WeakSet
 _following = threading.local()
 _stance = ["default"]
+
+
+def _log():
+    import logging   # on first use: most programs need none
+    return logging.getLogger("torch._dynamo")
 
 
 def _registry():
@@ -56,7 +59,7 @@ class Compiled:
     def notice(self, text):
         if not self.noticed:
             self.noticed = True
-            log.warning("torch.compile: %s runs as it is: %s", getattr(self.fn, "__qualname__", self.fn), text)
+            _log().warning("torch.compile: %s runs as it is: %s", getattr(self.fn, "__qualname__", self.fn), text)
 
     def compile_and_run(self, args, kwargs):
         fn = self.fn
@@ -91,7 +94,7 @@ class Compiled:
         run = Run()
         guards, counter = run.guards, counters["frames"]
         counter["total"] += 1
-        inputs, result, gm = [], None, lambda: ()
+        result = program = None
         grad, rng = torch.is_grad_enabled(), torch.get_rng_state()
         _following.on = True
         try:
@@ -110,11 +113,11 @@ class Compiled:
             if torch.is_grad_enabled() != grad:
                 raise exc.Unsupported("it leaves grad mode other than it was")
             outputs, result = _rebuild(run, value)
-            gm = run.recorder.module(outputs) if run.recorder.calls else None
+            program = run.recorder.program(outputs) if run.recorder.calls else None
         except exc.Unsupported as e:
             if e.where is None:
                 e.where = run.where
-            gm, result = None, None
+            program = result = None
             counters["graph_break"][e.reason] += 1
             if self.explain is not None:
                 self.explain.append(e)
@@ -127,43 +130,39 @@ class Compiled:
             _following.on = False
             torch._C._set_grad_enabled(grad)
             torch.set_rng_state(rng)
-        inputs = [s.text for _, s in run.recorder.inputs]
-        called = None
+        inputs, called = [], _nothing
         if result is not None:
             counter["ok"] += 1
-            if gm is not None:
-                examples = [run.recorder.outside_of(s)[0] for _, s in run.recorder.inputs]
+            if program is not None:
+                inputs = [i.source.text for i in program.inputs]
+                examples = [i.example for i in program.inputs]
                 counters["stats"]["calls_captured"] += run.recorder.calls
                 counters["stats"]["unique_graphs"] += 1
                 if self.dynamic is not True and len(self.entries) < 4 and wants_gradients(examples):
                     guards.shapes_matter = True   # so that forward and backward can be one graph
-                r = run.recorder
-                gm.meta["dynamo"] = {"static": guards.shapes_matter or not dynamic, "aliases": r.aliases(outputs),
-                                     "grad_mode": r.changes_grad_mode, "draws": r.draws_without_input}
-                called = self.make(gm, examples, run)
-            else:
-                inputs, called = [], _nothing
-        if gm is not None and result is not None:
-            for node in gm.graph.nodes:   # values of the call that was followed: they need not live on
-                node.meta.pop("example_value", None)
+                program.facts["static"] = guards.shapes_matter or not dynamic
+                called = self.make(program, examples)
+                for i in program.inputs:
+                    i.example = None   # tensors of the call that was followed need not live on
         entry = guards.function(result, inputs, len(args), list(kwargs), called, dynamic)
-        entry.gm = gm
+        entry.program = program
         self.compiled += 1
         return entry, None
 
-    def make(self, gm, examples, run):
+    def make(self, program, examples):
         backend = lookup_backend(self.backend)
         grad = torch.is_grad_enabled()
         state = torch.get_rng_state()
         try:
+            gm = program if getattr(backend, "takes_programs", False) else program.graph_module()
             made = backend(gm, examples, **({"options": self.options} if self.options else {}))
         except exc.TorchDynamoException:
             raise
         except Exception as e:
             if not config.suppress_errors:
                 raise exc.BackendCompilerFailed(self.backend, e) from e
-            log.warning("torch.compile: a back end failed, the graph runs as it is: %s", e)
-            return gm.forward
+            _log().warning("torch.compile: a back end failed, the graph runs as it is: %s", e)
+            return program.forward
         finally:
             torch._C._set_grad_enabled(grad)
             torch.set_rng_state(state)
@@ -224,7 +223,7 @@ def _rebuild(run, value):
             if outside is not None:
                 var = g.tensors[outside[2].text][1]
                 return var
-            if id(x) not in run.recorder.nodes:
+            if id(x) not in run.recorder.values:
                 raise exc.Unsupported("a tensor whose origin is not known is given back")
             if id(x) not in index:
                 index[id(x)] = len(outputs)

@@ -153,7 +153,7 @@ class Run:
             return self._tensor_method(f, args, kwargs)
         try:
             special = _SPECIAL.get(f)
-            name = allowed.operators().get(f)
+            name = allowed.operator_name(f)
         except TypeError:
             special = name = None
         if special is not None:

@@ -289,6 +289,6 @@ class Reach:
         if allowed.is_unsafe(name):
             raise Unsupported(f"Tensor.{name} gives values of data, or changes what a tensor is")
         f = getattr(torch.Tensor, name, None)
-        if f is None or not callable(f) or f not in allowed.operators():
+        if f is None or not callable(f) or allowed.operator_name(f) is None:
             raise Unsupported(f"the attribute {name} of a tensor")
         return TensorMethod(x, name)

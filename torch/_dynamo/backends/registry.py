@@ -37,6 +37,8 @@ def lookup_backend(compiler_fn):
     return _backends[compiler_fn][0]
 
 
+# The back ends of the house do without torch.fx: they take a Program, which has what they use of a GraphModule.
+
 @register_backend(tags=("debug",))
 def eager(gm, example_inputs):
     """The graph's operators one by one."""
@@ -56,7 +58,7 @@ def inductor(gm, example_inputs, options=None):
     if importlib.util.find_spec("torch._inductor") is None:
         return gm.forward
     from torch import _inductor
-    more, facts = {"options": options} if options else {}, gm.meta.get("dynamo", {})
+    more, facts = {"options": options} if options else {}, gm.facts
     if wants_gradients(example_inputs):
         made = None
         if not facts.get("draws"):
@@ -64,3 +66,7 @@ def inductor(gm, example_inputs, options=None):
         return made or gm.forward
     # A draw that has no tensor among its inputs is not seen by a trace of tensors.
     return gm.forward if facts.get("draws") else _inductor.compile(gm.forward, example_inputs, **more)
+
+
+for _backend, _ in _backends.values():
+    _backend.takes_programs = True

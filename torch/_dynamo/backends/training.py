@@ -26,7 +26,7 @@ def wants_gradients(example_inputs):
 
 def joint(gm, example_inputs, compiler):
     """compiler's forward and backward as one function, or None where the joint graph cannot be made."""
-    aot, facts = _aot(), gm.meta.get("dynamo", {})
+    aot, facts = _aot(), gm.facts
     if aot is None or not facts.get("static") or facts.get("aliases") or facts.get("grad_mode"):
         return None
 

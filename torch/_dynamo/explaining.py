@@ -2,7 +2,7 @@
 import dataclasses
 import time
 
-from .eval_frame import Compiled, Module
+from .eval_frame import Compiled
 from .exc import place
 
 
@@ -43,25 +43,19 @@ class ExplainOutput:
         return "\n".join(lines)
 
 
-def explain(f, *extra_args, **extra_kwargs):
-    """explain(f)(*args, **kwargs) -> ExplainOutput: follows the call, and says what became graphs and what did not."""
-    if isinstance(getattr(f, "_orig_mod", None), Module):
-        f = f._orig_mod
-    f = getattr(f, "_torchdynamo_orig_callable", f)
+def explain_call(f, args, kwargs):
+    """The ExplainOutput of the call f(*args, **kwargs)."""
+    graphs, ops, breaks = [], [], []
 
-    def inner(*args, **kwargs):
-        graphs, ops, breaks = [], [], []
-
-        def backend(gm, examples):
-            graphs.append(gm)
-            ops.append([n.target for n in gm.graph.nodes if n.op in ("call_function", "call_method", "call_module")])
-            return gm.forward
-        compiled = Compiled(f, backend, explain=breaks)
-        compiled.noticed = True
-        start = time.perf_counter()
-        compiled(*args, **kwargs)
-        spent = time.perf_counter() - start
-        guards = [line for e in compiled.entries for line in getattr(e, "checks", ())]
-        return ExplainOutput(graphs, len(graphs), len(breaks), [BreakReason(e.reason, e.where) for e in breaks], sum(map(len, ops)), ops,
-                             guards, f"{spent:.4f} s")
-    return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner
+    def backend(gm, examples):
+        graphs.append(gm)
+        ops.append([n.target for n in gm.graph.nodes if n.op in ("call_function", "call_method")])
+        return gm.forward
+    compiled = Compiled(f, backend, explain=breaks)
+    compiled.noticed = True
+    start = time.perf_counter()
+    compiled(*args, **kwargs)
+    spent = time.perf_counter() - start
+    guards = [line for e in compiled.entries for line in e.checks]
+    return ExplainOutput(graphs, len(graphs), len(breaks), [BreakReason(e.reason, e.where) for e in breaks], sum(map(len, ops)), ops,
+                         guards, f"{spent:.4f} s")
