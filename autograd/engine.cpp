@@ -65,14 +65,8 @@ void accumulate(Tensor& sum, Tensor g) {
     sum = std::move(g);
     return;
   }
-<<<<<<< HEAD
-  const bool mine = !tls.grad_enabled && sum->refs.load(std::memory_order_acquire) == 1 && sum->storage.use_count() == 1 &&
-                    sum.dtype() == g.dtype() && sum.sizes() == g.sizes() && sum.is_non_overlapping_and_dense() &&
-                    !((sum->flags | g->flags) & kLayered);
-=======
-  const bool mine = !tls.grad_enabled && !((sum->flags | g->flags | tls.layers) & kLayered) && sum->refs.load(std::memory_order_acquire) == 1 && sum->storage.use_count() == 1 &&
-                    sum.dtype() == g.dtype() && sum.sizes() == g.sizes() && sum.is_non_overlapping_and_dense();
->>>>>>> fac2374
+  const bool mine = !tls.grad_enabled && !((sum->flags | g->flags | tls.layers) & kLayered) && sum->refs.load(std::memory_order_acquire) == 1 &&
+                    sum->storage.use_count() == 1 && sum.dtype() == g.dtype() && sum.sizes() == g.sizes() && sum.is_non_overlapping_and_dense();
   if (mine) op_list<"add_">(sum, g);
   else sum = op<"add">(sum, g);
 }
