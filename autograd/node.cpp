@@ -262,9 +262,9 @@ GradList AccumulateGrad::apply(GradList&& grads) {
   }
   if (!m.grad.defined()) {
     // A gradient nobody else holds, laid out as the variable, is taken over; anything else is copied.
-    const bool own = g->refs.load(std::memory_order_acquire) == 1 && g->storage.use_count() == 1 && !tls.grad_enabled &&
+    const bool layered = (g->flags | tls.layers) & kLayered, python = (g->flags | tls.layers) & kPython;
+    const bool own = g->refs.load(std::memory_order_acquire) == 1 && (python || g->storage.use_count() == 1) && !tls.grad_enabled &&
                      g.strides() == variable.strides() && !(g->flags & (kConj | kNeg | kDual)) && g.is_non_overlapping_and_dense();
-    const bool layered = (g->flags | tls.layers) & kLayered;
     if (own) m.grad = detach(g);
     else if (tls.grad_enabled || layered) m.grad = op<"clone">(g);
     else {
@@ -300,8 +300,7 @@ struct CopySlices final : Node {
     GradList out(next.size());
     if (!g[0].defined()) return out;
     FB_CHECK(fn, "the graph of CopySlices (shape ", window.base_sizes, ") was freed by an earlier backward; pass retain_graph=True there to go through it again");
-    Tensor whole = (g[0]->flags | tls.layers) & kPython ? op<"new_empty_strided">(g[0], window.base_sizes, window.base_strides)
-                                                         : beside(g[0], Tensor::empty_strided(window.base_sizes, window.base_strides, g[0].options()));
+    Tensor whole = beside(g[0], Tensor::empty_strided(window.base_sizes, window.base_strides, g[0].options()));
     op_list<"copy_">(whole, g[0]);
     const Tensor part = window.on(whole);
     GradList inner{op<"clone">(part)};

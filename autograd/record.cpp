@@ -46,6 +46,7 @@ struct KeptArgs {
 
 Tensor number_as_tensor(const Scalar& s, DType like) {
   const DType d = !is_floating(like) && !is_complex(like) ? s.dtype() : s.is_complex() ? to_complex(like) : like;
+  if (tls.layers & kPython) return op<"scalar_tensor">(s, d, std::nullopt, Device(), false);
   Tensor t = Tensor::empty({}, {d, Device()});
   op_list<"fill_">(t, s);
   return t;
@@ -346,7 +347,7 @@ void autograd_invoke_inplace(const OpEntry& op, const Value* args, Results& out,
   if (record && differentiable(self)) check_inplace(self, op.schema.name.c_str());
   OpNode* node = record && differentiable(self) ? make_node(op, args, true) : nullptr;
   Ref<Node> ref(node);
-  if (flags & kWrapped) run_resolved(op, args, out, flags);
+  if (flags & kLayered) run_resolved(op, args, out, flags);  // what a layer runs is its own affair
   else {
     GradMode no(false);
     run_resolved(op, args, out, flags);

@@ -244,6 +244,10 @@ void invoke_composite(const OpEntry& op, const Value* args, Results& out) {
     // Lists whose call is recorded are expanded: their derivatives are those of the parts.
     const bool recorded = op.schema.list_mask && (f & (kRequiresGrad | kTrackedView)) && tls.grad_enabled && !below_autograd;
     if ((f & kPython) && !recorded) return run_layered(op, args, out, f);
+    op.card->body(op, args, out);
+    // What a factory wrote to make its result counts as no write.
+    if (!op.schema.writes && !op.schema.is_view && out.size() == 1 && out[0]->storage && out[0]->storage.use_count() == 1) out[0]->storage->version = 0;
+    return;
   }
   op.card->body(op, args, out);
 }

@@ -51,17 +51,18 @@ void make_wrapper(const Tensor& target, const Ref<Level>& level, bool batched);
 // Whether two tensors share memory, wrappers by what they stand for.
 bool same_storage(const Tensor& a, const Tensor& b);
 
-// `made`, or where `like` is of a level an uninitialised tensor of that level laid out so: what a body that writes piece by
+// `made`, or where `like` is of a level (or of a class or mode of Python's) an uninitialised tensor like it laid out so: what a body that writes piece by
 // piece begins with.
 Tensor beside_wrapper(const Tensor& like, const Tensor& made);
 inline Tensor beside(const Tensor& like, Tensor made) {
-  return (like->flags | tls.layers) & kWrapped ? beside_wrapper(like, made) : made;
+  return (like->flags | tls.layers) & kLayered ? beside_wrapper(like, made) : made;
 }
 // The innermost level's among these, else the first: what a tensor made beside all of them is made like.
 const Tensor& innermost_of(TensorSpan tensors);
 // A tensor whose values C++ reads: without its levels; raises where they differ between the examples of a batch.
 Tensor known(const Tensor& t, const char* what);
-// Whether a tensor of bools without dimensions holds; for a batch, whether it does for any example.
+// Whether a tensor of bools without dimensions holds; for a batch, whether it does for any example; true where a class of
+// Python's keeps that to itself.
 bool holds(const Tensor& condition);
 
 // The top of every call with a wrapper among its arguments, or within a transform. True: done. False: this is a call of

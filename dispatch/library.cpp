@@ -137,6 +137,9 @@ const OpEntry& library_define(std::string_view schema) {
   std::unique_ptr<LibraryOp> owner(op);
   op->text = std::string(schema);
   op->schema = parse_schema(schema.substr(sep + 2));
+  const size_t arrow = schema.rfind("->");
+  FB_CHECK(arrow != std::string_view::npos && schema.find_first_not_of(" \n", arrow + 2) != std::string_view::npos, "schema '", schema, "' says nothing after '->'; "
+           "'()' stands for no result");
   FB_CHECK(!op->schema.name.empty(), "schema '", schema, "' names no operator");
   const std::string ns(schema.substr(0, sep));
   if (ns != "aten") op->schema.name = ns + "::" + op->schema.name;

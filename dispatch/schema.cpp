@@ -100,7 +100,11 @@ Value read_default(Reader& r, const TypeText& t) {
     while (!r.take("]")) {
       if (r.take("True")) b.push_back(true);
       else if (r.take("False")) b.push_back(false);
-      else v.push_back(strtod(r.word().c_str(), nullptr));
+      else {
+        const std::string w = r.word();
+        if (w.empty()) raise_runtime("schema '", r.s, "': a list that is no default value, at position ", uint64_t(r.at));
+        v.push_back(strtod(w.c_str(), nullptr));
+      }
       r.take(",");
     }
     if (type == ArgType::bools) {

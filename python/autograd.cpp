@@ -358,8 +358,11 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
       FB_CHECK(t.numel() == 1, "grad can be implicitly created only for scalar outputs; element ", uint64_t(i), " has shape ", t.sizes());
       FB_CHECK(!t.is_complex(), "grad can be implicitly created only for real scalar outputs but got ", t.dtype());
       GradMode no(false);
-      g = Tensor::empty(t.sizes(), t.options());
-      op_list<"fill_">(g, 1.0);
+      if ((t->flags | tls.layers) & kPython) g = op<"ones_like">(t, DType::none, std::nullopt, std::nullopt, false, MemoryFormat::preserve);
+      else {
+        g = Tensor::empty(t.sizes(), t.options());
+        op_list<"fill_">(g, 1.0);
+      }
     } else {
       FB_CHECK(g.sizes() == t.sizes(), "grad_tensors[", uint64_t(i), "] has shape ", g.sizes(), ", the output has shape ", t.sizes());
       FB_CHECK(g.is_complex() == t.is_complex() || !g.is_complex(), "grad_tensors[", uint64_t(i), "] is ", g.dtype(), ", the output is ", t.dtype());

@@ -7,9 +7,14 @@
 #include "dispatch/below_autograd.h"
 #include "dispatch/invoke.h"
 #include "dispatch/layers.h"
+#include "dispatch/library.h"
 #include "dispatch/thread_state.h"
 
 namespace fb::py {
+
+// The overload that Python is told of: a call with a number goes by that for numbers.
+const OpEntry& seen_as(const OpEntry& op, const Value* args);
+
 namespace {
 
 PyObject* s_torch_dispatch = nullptr;      // "__torch_dispatch__"
@@ -172,6 +177,19 @@ const char* schema_type(ArgType t) {
   raise_runtime(op.schema.full_name(), " was handled in Python, which returned ", Py_TYPE(r)->tp_name, "; its schema returns ", schema_type(want));
 }
 
+// Several results, not all of them single tensors.
+bool is_mixed(const OpEntry& op) {
+  if (op.schema.returns.size() < 2) return false;
+  for (const ReturnSpec& q : op.schema.returns)
+    if (q.type != ArgType::tensor) return true;
+  return false;
+}
+struct Kept {
+  const Results* of;
+  PyObject* tuple;  // owned
+};
+thread_local std::vector<Kept> kept_results;
+
 Tensor tensor_result(const OpEntry& op, PyObject* r) {
   if (r == Py_None) return {};
   if (!is_tensor(r)) refuse_result(op, r, ArgType::tensor);
@@ -198,8 +216,9 @@ PyObject* handler_result(PyObject* of, const OpEntry& op, PyObject* types, PyObj
   return checked(PyObject_CallFunctionObjArgs(f.get(), overload_object(op), types, args, kwargs, nullptr));
 }
 
-void run_python_layer(const OpEntry& op, const Value* args, Results& out, Flags flags) {
+void run_python_layer(const OpEntry& called, const Value* args, Results& out, Flags flags) {
   GilHold gil;
+  const OpEntry& op = seen_as(called, args);
   std::vector<Obj> takers;
   const bool mode = (tls.layers & kPython) && !modes.empty();
   if (disabled == 0) find_takers(op, args, takers);
@@ -487,6 +506,17 @@ bool takes_dispatch(PyTypeObject* type) {
 bool mode_active() { return (tls.layers & kPython) != 0; }
 bool dispatches(const Tensor& t) { return ((t->flags | tls.layers) & kPython) != 0; }
 
+// Numbers in place of tensors: these operators keep them there, all others have an overload for numbers that a mode sees.
+static bool keeps_numbers(const std::string& name) { return name == "add" || name == "sub" || name == "mul" || name == "div"; }
+
+const OpEntry& seen_as(const OpEntry& op, const Value* args) {
+  if (op.schema.overload != "Tensor" || op.schema.args.size() < 2 || op.schema.args[1].type != ArgType::tensor) return op;
+  const bool number = args[1].is_number() || (args[1].tag == Tag::tensor && args[1].t->wrapped_number && !args[1].t->python && args[1].t->numel == 1);
+  if (!number || (op.card->forms & form::library) || keeps_numbers(op.functional->schema.name)) return op;
+  const OpEntry* scalar = find_op(op.schema.name + ".Scalar");
+  return scalar && scalar->schema.args.size() == op.schema.args.size() && scalar->schema.args[1].type == ArgType::scalar ? *scalar : op;
+}
+
 PyObject* overload_object(const OpEntry& given) {
   static std::unordered_map<const OpEntry*, PyObject*> objects;
   PyObject*& o = objects[&given];
@@ -540,7 +570,7 @@ void take_python_results(const OpEntry& op, const Value* args, PyObject* r, Resu
   if (written && out.size() == int(returns.size())) return;
   out.clear();
   auto not_the_base = [&](const Tensor& t) {
-    if (op.schema.is_view && !op.schema.writes && args[0].tag == Tag::tensor && t.defined())
+    if (op.card->kind == CardKind::view && args[0].tag == Tag::tensor && t.defined())
       FB_CHECK(!t.is(args[0].tensor()), op.schema.full_name(), " makes a view, but Python returned its argument of shape ", t.sizes(),
                " itself; return a new tensor (e.g. detach() of it)");
   };
@@ -548,6 +578,21 @@ void take_python_results(const OpEntry& op, const Value* args, PyObject* r, Resu
     if (!PyTuple_Check(r) && !PyList_Check(r)) raise_runtime(op.schema.full_name(), " has ", uint64_t(returns.size()), " results, Python returned ", Py_TYPE(r)->tp_name);
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(r);
     FB_CHECK(n == Py_ssize_t(returns.size()), op.schema.full_name(), " has ", uint64_t(returns.size()), " results, Python returned ", int64_t(n));
+    if (is_mixed(op)) {
+      for (Py_ssize_t i = 0; i < n; ++i) {
+        PyObject* x = PySequence_Fast_GET_ITEM(r, i);
+        const ArgType t = returns[size_t(i)].type;
+        const bool list = PyList_Check(x) || PyTuple_Check(x);
+        Scalar s;
+        if (t == ArgType::tensor) out.push(tensor_result(op, x));
+        else if (t == ArgType::tensors ? !list : t == ArgType::boolean ? !PyBool_Check(x) : t == ArgType::string ? !PyUnicode_Check(x) : !list && !scalar_from(x, s))
+          refuse_result(op, x, t);
+      }
+      Obj tuple(checked(PySequence_Tuple(r)));
+      drop_python_results(out);
+      kept_results.push_back({&out, tuple.release()});
+      return;
+    }
     for (Py_ssize_t i = 0; i < n; ++i) {
       Tensor t = tensor_result(op, PySequence_Fast_GET_ITEM(r, i));
       not_the_base(t);
@@ -590,6 +635,39 @@ void take_python_results(const OpEntry& op, const Value* args, PyObject* r, Resu
     }
     default: raise_not_implemented(op.schema.full_name(), ": a result of this type cannot come from Python");
   }
+}
+
+void drop_python_results(const Results& r) {
+  for (size_t i = 0; i < kept_results.size(); ++i)
+    if (kept_results[i].of == &r) {
+      Py_DECREF(kept_results[i].tuple);
+      kept_results.erase(kept_results.begin() + int64_t(i));
+      return;
+    }
+}
+
+PyObject* python_results(const OpEntry& op, Results& r) {
+  if (!is_mixed(op)) return nullptr;
+  for (size_t i = 0; i < kept_results.size(); ++i)
+    if (kept_results[i].of == &r) {
+      PyObject* tuple = kept_results[i].tuple;
+      kept_results.erase(kept_results.begin() + int64_t(i));
+      return tuple;
+    }
+  // From C++: the tensors in their order, and one other value.
+  Obj t(checked(PyTuple_New(Py_ssize_t(op.schema.returns.size()))));
+  int at = 0;
+  bool value = false;
+  for (size_t i = 0; i < op.schema.returns.size(); ++i) {
+    PyObject* x;
+    if (op.schema.returns[i].type == ArgType::tensor && at < r.size()) x = wrap(r[at++]);
+    else if (op.schema.returns[i].type != ArgType::tensor && !value) {
+      x = wrap_value(r.value);
+      value = true;
+    } else raise_not_implemented(op.schema.full_name(), ": more than one number, or a list among several results, from C++");
+    PyTuple_SET_ITEM(t.get(), Py_ssize_t(i), checked(x));
+  }
+  return t.release();
 }
 
 void init_dispatch_mode(PyObject* m) {

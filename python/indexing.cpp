@@ -12,6 +12,7 @@ struct Indexed {
   std::vector<Tensor> indices;     // by dimension of t; undefined where none
   bool advanced = false;
   bool changed = false;
+  int64_t ndim = 0;                // of the whole tensor
 };
 
 std::optional<int64_t> bound(PyObject* o) {
@@ -66,7 +67,7 @@ void apply(Indexed& r, PyObject* o, int64_t& dim, int64_t specified) {
     return;
   }
   if (o == Py_Ellipsis) {
-    dim += r.t.ndim() - specified;
+    dim += r.ndim - specified;
     return;
   }
   if (o == Py_None) {
@@ -139,6 +140,7 @@ Indexed resolve(const Tensor& self, PyObject* index) {
   }
   Indexed r;
   r.t = self;
+  r.ndim = self.ndim();
   int64_t dim = 0;
   if (!PyTuple_Check(index)) {
     if (consumes(index) > 0 && self.ndim() == 0 && !(is_tensor(index) && unwrap(index).ndim() == 0 && unwrap(index).dtype() == DType::boolean)) {

@@ -7,6 +7,7 @@
 #include "dispatch/library.h"
 #include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
+#include "python/dispatch_mode.h"
 #include "python/parser.h"
 
 namespace fb::py {
@@ -18,6 +19,7 @@ namespace {
 int g_function_disabled = 0;              // DisableTorchFunctionSubclass
 PyObject* s_torch_function = nullptr;     // "__torch_function__"
 PyObject* g_default_torch_function = nullptr;  // TensorBase's own
+PyObject* g_disabled_torch_function = nullptr; // _disabled_torch_function_impl: asks for nothing
 
 struct OpCallable {
   PyObject_HEAD
@@ -42,7 +44,7 @@ bool asks(PyObject* o) {
   PyTypeObject* t = Py_TYPE(o);
   if (plain_type(t)) return false;
   PyObject* f = _PyType_Lookup(t, s_torch_function);
-  return f && f != g_default_torch_function && f != Py_None;
+  return f && f != g_default_torch_function && f != g_disabled_torch_function && f != Py_None;
 }
 
 bool any_asks(PyObject* const* args, Py_ssize_t n) {
@@ -79,6 +81,7 @@ PyObject* structseq_type(const OpEntry& op) {
 
 PyObject* invoke_parsed(ParsedCall& c) {
   Results r;
+  if (c.op->card->forms & form::library) [[unlikely]] drop_python_results(r);
   {
     GilRelease release(c.work > 32768);
     c.op->invoke(*c.op, c.v, r);
@@ -532,6 +535,10 @@ PyObject* py_disable_torch_function(PyObject*, PyObject* on) {
   Py_RETURN_NONE;
 }
 PyObject* py_torch_function_enabled(PyObject*, PyObject*) { return PyBool_FromLong(g_function_disabled == 0); }
+PyObject* py_set_disabled(PyObject*, PyObject* f) {
+  Py_XSETREF(g_disabled_torch_function, Py_NewRef(f));
+  Py_RETURN_NONE;
+}
 PyObject* py_set_function_modes(PyObject*, PyObject* n) {
   function_modes = int(PyLong_AsLong(n));
   Py_RETURN_NONE;
@@ -561,6 +568,7 @@ PyMethodDef functions[] = {
     {"_disable_torch_function", py_disable_torch_function, METH_O, nullptr},
     {"_is_torch_function_enabled", py_torch_function_enabled, METH_NOARGS, nullptr},
     {"_set_function_modes", py_set_function_modes, METH_O, nullptr},
+    {"_set_disabled_torch_function", py_set_disabled, METH_O, nullptr},
     {}};
 
 }  // namespace
@@ -568,6 +576,8 @@ PyMethodDef functions[] = {
 bool has_torch_function(PyObject* o) { return !g_function_disabled && asks(o); }
 
 PyObject* wrap_results(const OpEntry& op, Results& r) {
+  if (op.card->forms & form::library) [[unlikely]]
+    if (PyObject* mixed = python_results(op, r)) return mixed;
   if (r.value.tag != Tag::none || (r.size() == 0 && !r.is_list)) {
     if (op.schema.returns.empty()) Py_RETURN_NONE;
     return wrap_value(r.value);

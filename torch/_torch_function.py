@@ -119,3 +119,4 @@ def disabled_torch_function_impl(func, types, args=(), kwargs=None):
 _C.DisableTorchFunctionSubclass = DisableTorchFunctionSubclass
 _C.DisableTorchFunction = DisableTorchFunction
 _C._disabled_torch_function_impl = disabled_torch_function_impl
+_C._set_disabled_torch_function(disabled_torch_function_impl)

@@ -1,5 +1,5 @@
 #include "ops/loss/ctc.h"
-#include "dispatch/levels.h"
+#include "ops/create/known_values.h"
 
 #include <limits>
 
@@ -7,10 +7,7 @@ namespace fb::cards::ctc {
 
 Dims lengths_of(const char* what, const Tensor& lengths) {
   FB_CHECK(is_integral(lengths.dtype()), "ctc_loss: ", what, " must be integers, their type is ", lengths.dtype());
-  const Tensor t = known(op<"contiguous">(lengths.dtype() == DType::i64 ? lengths : op<"to">(lengths, DType::i64)), "ctc_loss");
-  Dims out;
-  for (int64_t i = 0; i < t.numel(); ++i) out.push_back(t.ptr<int64_t>()[i]);
-  return out;
+  return known_integers(op<"reshape">(lengths.dtype() == DType::i64 ? lengths : op<"to">(lengths, DType::i64), Ints{-1}));
 }
 
 Tensor loss(const Tensor& log_probs, const Tensor& targets, Ints input_lengths, Ints target_lengths, int64_t blank, int64_t reduction, bool zero_infinity) {

@@ -253,6 +253,8 @@ template <class T> T drop(const char* name, const T& x, double p, bool train, bo
   } else {
     noise = empty_as(x, x.options(), MemoryFormat::preserve);
   }
+  if constexpr (std::is_same_v<T, Tensor>)
+    if ((x->flags | tls.layers) & kPython) noise = feature ? op<"new_empty">(x, noise.sizes()) : op<"empty_like">(x);
   noise = op_list<"bernoulli_.float">(noise, 1 - p)[0];
   if (!alpha) return op<"mul">(x, op_list<"div_">(noise, 1 - p)[0]);
   constexpr double kAlpha = 1.7580993408473766;

@@ -1,5 +1,5 @@
 #include "ops/rnn/networks.h"
-#include "dispatch/levels.h"
+#include "ops/create/known_values.h"
 
 #include <algorithm>
 
@@ -174,8 +174,8 @@ std::array<Tensor, 3> run_padded(const char* name, const Network& n, const Tenso
 std::array<Tensor, 3> run_packed(const char* name, const Network& n, const Tensor& data, const Tensor& batch_sizes, const State& hx) {
   FB_CHECK(batch_sizes.dtype() == DType::i64 && batch_sizes.ndim() == 1 && batch_sizes.device().is_cpu() && batch_sizes.numel() > 0, name,
            ": batch_sizes is a list of int64 on the CPU, its shape is ", batch_sizes.sizes(), " and its type ", batch_sizes.dtype());
-  const Tensor list = known(op<"contiguous">(batch_sizes), name);
-  const std::vector<int64_t> sizes(list.ptr<int64_t>(), list.ptr<int64_t>() + list.numel());
+  const Dims list = known_integers(batch_sizes);
+  const std::vector<int64_t> sizes(list.begin(), list.end());
   int64_t total = 0;
   for (size_t t = 0; t < sizes.size(); ++t) {
     FB_CHECK(sizes[t] > 0 && (t == 0 || sizes[t] <= sizes[t - 1]), name, ": batch_sizes must be positive and never grow; entry ", int64_t(t), " is ", sizes[t]);

@@ -3,6 +3,7 @@
 #include "dispatch/call.h"
 #include "dispatch/levels.h"
 #include "ops/view/geometry.h"
+#include "ops/create/known_values.h"
 
 namespace fb::cards {
 
@@ -196,10 +197,8 @@ struct tensor_split_tensor : composite<tensor_split_tensor> {
     FB_CHECK(self.ndim() > 0, "tensor_split: a tensor without dimensions has none to split (dim is ", dim, ")");
     FB_CHECK(at.device().is_cpu() && at.dtype() == DType::i64 && at.ndim() <= 1, "tensor_split: tensor_indices_or_sections must be an int64 tensor on the cpu of at most ",
              "1 dimension, it is ", at.dtype(), " of shape ", at.sizes(), " on ", at.device());
-    if (at.ndim() == 0) return split_sections(self, *at.ptr<int64_t>(), dim);
-    Dims indices;
-    for (int64_t i = 0; i < at.numel(); ++i) indices.push_back(at.ptr<int64_t>()[i * at.strides()[0]]);
-    return split_at(self, indices, dim);
+    const Dims indices = known_integers(at);
+    return at.ndim() == 0 ? split_sections(self, indices[0], dim) : split_at(self, indices, dim);
   }
 };
 FB_CARD(tensor_split)

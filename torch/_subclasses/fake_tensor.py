@@ -185,6 +185,20 @@ class FakeTensorConverter:
         return fake
 
 
+def _without_shape_rule(func, error):
+    """What to raise where a shape rule asked for an operator without one; its error names that operator."""
+    import re
+    found = re.match(r"operator (\w+)(?:\.(\w+))? has no kernel for device meta", str(error))
+    if found is None:
+        return error
+    inner = getattr(getattr(aten, found[1]), found[2] or "default")
+    if torch.Tag.data_dependent_output in inner.tags:
+        return DataDependentOutputException(inner)
+    if torch.Tag.dynamic_output_shape in inner.tags:
+        return DynamicOutputShapeException(inner)
+    return UnsupportedOperatorException(inner)
+
+
 # These take the device of a result from an argument.
 _DEVICE = "device"
 
@@ -289,7 +303,10 @@ class FakeTensorMode(TorchDispatchMode):
         run_args, run_kwargs = pytree.tree_unflatten([meta(x) for x in leaves], spec)
         if not fakes and _DEVICE not in run_kwargs and any(a.name == _DEVICE for a in func._schema.arguments):
             run_kwargs[_DEVICE] = torch.device("meta")
-        result = func(*run_args, **run_kwargs)
+        try:
+            result = func(*run_args, **run_kwargs)
+        except NotImplementedError as error:
+            raise _without_shape_rule(func, error) from None
         return_to = {id(m): x for m, x in metas.values()}
         for a, x in self._written(func, args, kwargs):
             changed, x.constant = metas[id(x)][0], None
