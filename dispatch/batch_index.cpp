@@ -278,7 +278,7 @@ bool searchsorted(BatchCall& c) {
   if (each) {
     if (c.n == 0) return false;
     sequence = c.expanded(0), x = c.expanded(1), order = c.expanded(5);
-    if (c.rank(0) == 1) x = op<"reshape">(x, Ints{c.n, -1});
+    if (c.rank(0) == 1) x = op<"reshape">(x, Ints{c.n, numel_of(c.shape(1))});
   } else if (c.rank(0) != 1) {
     return false;
   }
