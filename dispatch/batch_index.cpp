@@ -270,15 +270,26 @@ bool isin(BatchCall& c) {
 }
 FB_BATCH("isin.Tensor_Tensor", isin)
 
-// One sequence for all examples takes values of any shape.
+// One sequence for all examples takes values of any shape; a sequence for each is searched for rows of values.
 bool searchsorted(BatchCall& c) {
-  if (c.batched(0) || c.given(5) || c.rank(0) != 1) return false;
   BatchCall::Args v = c.copy();
-  const Tensor x = c.front(1);
+  Tensor sequence = c.front(0), x = c.front(1), order = c.front(5);
+  const bool each = c.batched(0) || c.batched(5);
+  if (each) {
+    if (c.n == 0) return false;
+    sequence = c.expanded(0), x = c.expanded(1), order = c.expanded(5);
+    if (c.rank(0) == 1) x = op<"reshape">(x, Ints{c.n, numel_of(c.shape(1))});
+  } else if (c.rank(0) != 1) {
+    return false;
+  }
+  v[0] = Value(sequence);
   v[1] = Value(x);
+  v[5] = Value(order);
   Results r;
   c.op.invoke(c.op, v.data(), r);
-  c.give(r[0]);
+  Dims sizes(c.shape(1));
+  sizes.insert(0, c.n);
+  c.give(op<"view">(r[0], sizes.span()));
   return true;
 }
 FB_BATCH("searchsorted", searchsorted)
