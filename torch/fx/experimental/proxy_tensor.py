@@ -239,7 +239,7 @@ def proxy_call(mode, func, args, kwargs):
             return result
     writes, in_place = _writes(func)
     # Memory that an operator's program made below Python: nobody else holds it, so that it begins here.
-    if in_place and type(args[0]) is torch.Tensor and sys.getrefcount(args[0]) == 2 and tracer.tensor_tracker.get(args[0]) is None:
+    if in_place and type(args[0]) is torch.Tensor and sys.getrefcount(args[0]) <= 2 and tracer.tensor_tracker.get(args[0]) is None:
         options = {"dtype": args[0].dtype, "device": args[0].device, "pin_memory": False}
         if func is aten.fill_.Scalar and args[0].is_contiguous():
             proxy = tracer.create_proxy("call_function", aten.full.default, (list(args[0].shape), args[1]), options, name="full")
