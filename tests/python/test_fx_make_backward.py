@@ -104,3 +104,26 @@ def test_core_graphs_of_backwards():
         got = gm(x, w)
     for a, b in zip(got, f(x, w)):
         torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_backward_on_fake_tensors():
+    def f(a):
+        y = F.dropout((a * 2 / 3).pow(3), 0.5, True)
+        return torch.autograd.grad(y.sum(), a)
+    x = X.clone().requires_grad_()
+    gm = make_fx(f, tracing_mode="fake")(x)
+    torch.manual_seed(4)
+    expected = f(x)[0]
+    torch.manual_seed(4)
+    with torch.no_grad():
+        torch.testing.assert_close(gm(x)[0], expected)
+
+
+def test_transforms_are_traced():
+    assert body(torch.func.vmap(lambda a: a.sin().sum()), X) == lines("""
+        sin = torch.ops.aten.sin.default(a_1);  a_1 = None
+        sum_1 = torch.ops.aten.sum.dim_IntList(sin, [1]);  sin = None
+        return sum_1""")
+    for mode in ("real", "fake"):
+        gm = make_fx(torch.func.vmap(torch.func.grad(lambda a: a.sin().sum())), tracing_mode=mode)(X)
+        torch.testing.assert_close(gm(X + 1), torch.cos(X + 1))

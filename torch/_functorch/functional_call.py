@@ -10,7 +10,7 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
 
     ValueError where several dicts name one tensor, or a name is given that cannot be told apart.
     """
-    from torch.nn.utils.stateless import functional_call as call
+    from torch.nn.utils.stateless import _functional_call as call
     given = parameter_and_buffer_dicts
     if not isinstance(given, dict):
         if not isinstance(given, (list, tuple)) or not all(isinstance(d, dict) for d in given):

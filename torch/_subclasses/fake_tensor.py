@@ -316,6 +316,8 @@ class FakeTensorMode(TorchDispatchMode):
             if not isinstance(r, torch.Tensor):
                 return r
             known = return_to.get(id(r))
+            if known is None and r.device.type != "meta":
+                return self._lifted(r)  # of numbers alone
             return known if known is not None else FakeTensor(self, r, device)
 
         if not isinstance(result, torch.Tensor):

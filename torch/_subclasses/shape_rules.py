@@ -42,7 +42,12 @@ def _ctc_loss_backward(grad, log_probs, *rest):
     return torch.empty_like(log_probs)
 
 
+def _like_first(self, *rest, **kwargs):
+    return torch.empty_like(self), torch.empty_like(self)
+
+
 RULES = {
+    aten.rrelu_with_noise_functional.default: _like_first,
     aten.convolution_backward.default: _convolution_backward, aten.native_batch_norm_backward.default: _batch_norm_backward,
     aten.native_group_norm_backward.default: _group_norm_backward, aten.native_layer_norm_backward.default: _layer_norm_backward,
     aten._ctc_loss_backward.default: _ctc_loss_backward}

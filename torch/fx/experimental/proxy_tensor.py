@@ -239,15 +239,17 @@ def proxy_call(mode, func, args, kwargs):
             return result
     writes, in_place = _writes(func)
     # Memory that an operator's program made below Python: nobody else holds it, so that it begins here.
-    if in_place and type(args[0]) is torch.Tensor and sys.getrefcount(args[0]) == 2 and tracer.tensor_tracker.get(args[0]) is None:
+    if in_place and type(args[0]) is torch.Tensor and sys.getrefcount(args[0]) <= 2 and tracer.tensor_tracker.get(args[0]) is None:
         options = {"dtype": args[0].dtype, "device": args[0].device, "pin_memory": False}
         if func is aten.fill_.Scalar and args[0].is_contiguous():
             proxy = tracer.create_proxy("call_function", aten.full.default, (list(args[0].shape), args[1]), options, name="full")
             with torch.utils._python_dispatch._disable_current_modes():
                 func(*args)
+            _stand_in(mode, args[0])
             return track_tensor_tree(args[0], proxy, constant=None, tracer=tracer)
         proxy = tracer.create_proxy("call_function", aten.empty_strided.default,
                                     (list(args[0].shape), list(args[0].stride())), options, name="empty_strided")
+        _stand_in(mode, args[0])
         track_tensor_tree(args[0], proxy, constant=None, tracer=tracer)
     known, all_constant, any_tracked = [], True, False
 
@@ -293,6 +295,8 @@ def proxy_call(mode, func, args, kwargs):
         with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
             out = args[0].clone()
     else:
+        if mode.stand_ins:
+            args, kwargs = _map((args, kwargs), lambda x: mode.stand_ins[id(x)][1] if id(x) in mode.stand_ins else x)
         out = func(*args, **kwargs)
     constant = None
     if lift:
@@ -312,6 +316,13 @@ def proxy_call(mode, func, args, kwargs):
     if not isinstance(out, (torch.Tensor, list, tuple)) and out is not None:
         proxy.node.meta["val"] = out
     return out
+
+
+def _stand_in(mode, real):
+    """Where tensors are fake, calls see a fake one instead of memory made below Python."""
+    fake_mode = _C._get_dispatch_mode(_C._TorchDispatchModeKey.FAKE)
+    if fake_mode is not None:
+        mode.stand_ins[id(real)] = (real, fake_mode.from_tensor(real))
 
 
 def _map(x, fn):
@@ -340,6 +351,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self.decomposition_table = decomposition_table or {}
         self._error_on_data_dependent_ops = _error_on_data_dependent_ops
         self.record_stack_traces = record_stack_traces
+        self.stand_ins = {}
         self.pre_dispatch, self.enable_tracing, self.seq_nr = False, True, None
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
