@@ -2,11 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "dispatch/op.h"
-
-namespace fb::triton {
-struct Table;  // compile/triton/launch.h
-}
+#include "compile/graph.h"
 
 namespace fb::compile {
 
@@ -14,7 +10,12 @@ struct Statistics {
   int64_t kernels = 0;           // made so far
   double milliseconds = 0;       // spent on making them
   double median = 0;             // milliseconds of the middle one
+  int64_t loaded = 0;            // kernels whose code an earlier process had left on disk
+  double loading = 0;            // milliseconds spent on those
 };
+
+// A graph made ready: it plans once for each geometry of its inputs, and keeps the plans.
+struct Compiled;
 
 struct Compiler {
   // Whether machine code can be made for this call; where not, `why` says so in words.
@@ -23,7 +24,13 @@ struct Compiler {
   // eager one. Below autograd. Raises NotImplementedError where accepts says no.
   void (*run)(const OpEntry& op, const Value* args, Results& out);
   Statistics (*statistics)();
-  const triton::Table* triton;   // kernels of the Triton language
+
+  Compiled* (*make)(Graph g);
+  void (*drop)(Compiled* c);
+  // outputs[i] = output i. Where a gradient is wanted of an input the operators are called one by one, as eager does.
+  void (*call)(Compiled& c, TensorImpl* const* inputs, Tensor* outputs);
+  // The steps that a call with these inputs takes, one a line.
+  std::string (*describe)(Compiled& c, TensorImpl* const* inputs);
 };
 
 // Raises RuntimeError where the library cannot be loaded.

@@ -1,5 +1,4 @@
 #include "compile/kernels.h"
-#include "compile/triton/launch.h"
 
 #include <algorithm>
 #include <chrono>
@@ -9,33 +8,14 @@
 
 #include "core/error.h"
 #include "dispatch/thread_state.h"
-#include "ops/math/integer.h"
 
 namespace fb::compile {
 namespace {
 
 std::mutex lock;
 std::vector<double> made;            // milliseconds of each kernel
-
-bool accepts(const OpEntry& op, const Value* args, std::string* why) {
-  if (op.form != OpForm::functional) {
-    if (why) *why = "only functional forms are compiled";
-    return false;
-  }
-  const uint8_t flags = argument_flags(op, args);
-  if (flags & (kConj | kNeg)) {
-    if (why) *why = "an argument is lazily conjugated or negated";
-    return false;
-  }
-  return op.card->kind == CardKind::pointwise ? accepts_pointwise(op, args, why) : accepts_reduction(op, args, why);
-}
-void run(const OpEntry& op, const Value* args, Results& out) {
-  std::string why;
-  if (!accepts(op, args, &why)) raise_not_implemented("no compiled form of ", op.schema.full_name(), ": ", why);
-  GradMode no(false);
-  if (op.card->kind == CardKind::pointwise) run_pointwise(op, args, out);
-  else run_reduction(op, args, out);
-}
+int64_t loaded = 0;
+double loading = 0;
 
 }  // namespace
 
@@ -45,8 +25,13 @@ Entry kernel(const std::string& key, tile::Program (*make)(const void*), const v
   Entry& e = known[key];
   if (!e) {
     const auto start = std::chrono::steady_clock::now();
-    e = compile(make(context));
-    made.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    bool from_disk = false;
+    e = compile(make(context), &from_disk);
+    const double took = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    if (from_disk) {
+      ++loaded;
+      loading += took;
+    } else made.push_back(took);
   }
   return e;
 }
@@ -55,15 +40,13 @@ Statistics statistics() {
   Statistics s;
   s.kernels = int64_t(made.size());
   for (double t : made) s.milliseconds += t;
+  s.loaded = loaded;
+  s.loading = loading;
   std::vector<double> sorted = made;
   std::sort(sorted.begin(), sorted.end());
   if (!sorted.empty()) s.median = sorted[sorted.size() / 2];
   return s;
 }
-void raise_errors(int32_t errors) {
-  if (errors >> tile::kZeroDivisor & 1) math::detail::raise_zero_divisor();
-}
-
 void shape_of(const OpEntry& op, const Value* args, Results& out) {
   std::vector<Tensor> twins;
   std::vector<Value> with(op.schema.args.size());
@@ -80,8 +63,3 @@ void shape_of(const OpEntry& op, const Value* args, Results& out) {
 }
 
 }  // namespace fb::compile
-
-extern "C" [[gnu::visibility("default")]] const fb::compile::Compiler* fb_compiler() {
-  static constexpr fb::compile::Compiler c{fb::compile::accepts, fb::compile::run, fb::compile::statistics, &fb::triton::table};
-  return &c;
-}

@@ -13,13 +13,6 @@ template <class F> Entry kernel(const std::string& key, const F& make) {
   return kernel(key, [](const void* f) { return (*static_cast<const F*>(f))(); }, &make);
 }
 Statistics statistics();
-// The exception that a program's errors stand for; returns where there are none.
-void raise_errors(int32_t errors);
-
-bool accepts_pointwise(const OpEntry& op, const Value* args, std::string* why);
-void run_pointwise(const OpEntry& op, const Value* args, Results& out);
-bool accepts_reduction(const OpEntry& op, const Value* args, std::string* why);
-void run_reduction(const OpEntry& op, const Value* args, Results& out);
 
 // The result(s) of a call as its card's shape rule makes them, without values: run on the meta device.
 void shape_of(const OpEntry& op, const Value* args, Results& out);

@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
+#include "compile/cache/disk.h"
 #include "compile/passes/passes.h"
 #include "core/error.h"
 
@@ -30,6 +32,16 @@ tile::Program checked(tile::Program p, const char* after) {
   if (const std::string fault = tile::verify(p); !fault.empty()) raise_runtime("after ", after, ": ", fault);
   return p;
 }
+tile::Program run(const tile::Program& given, const Pass* passes, size_t n) {
+  tile::Program p = checked(given, "the card's text");
+  if (logging()) std::fprintf(stderr, "%s", tile::print(p).c_str());
+  for (size_t i = 0; i < n; ++i) {
+    const double t = milliseconds();
+    p = checked(passes[i].run(p), passes[i].name);
+    if (logging()) std::fprintf(stderr, "-- %s: %.2f ms\n%s", passes[i].name, milliseconds() - t, tile::print(p).c_str());
+  }
+  return p;
+}
 
 }  // namespace
 
@@ -39,21 +51,35 @@ tile::Program lower(const tile::Program& given) {
       {"share_equal", share_equal},
       {"drop_unused", drop_unused},
   };
-  tile::Program p = checked(given, "the card's text");
-  if (logging()) std::fprintf(stderr, "%s", tile::print(p).c_str());
-  for (const Pass& pass : passes) {
-    const double t = milliseconds();
-    p = checked(pass.run(p), pass.name);
-    if (logging()) std::fprintf(stderr, "-- %s: %.2f ms\n%s", pass.name, milliseconds() - t, tile::print(p).c_str());
-  }
-  return p;
+  return run(given, passes, std::size(passes));
 }
 
-Entry compile(const tile::Program& given) {
-  const tile::Program p = lower(given);
-  const double t = milliseconds();
-  const Entry e = make_code(p);
-  if (logging()) std::fprintf(stderr, "-- machine code: %.2f ms\n", milliseconds() - t);
+tile::Program lower_for_cpu(const tile::Program& given) {
+  static constexpr Pass passes[] = {
+      {"expand_short", expand_short},
+      {"share_equal", share_equal},
+      {"drop_unused", drop_unused},
+  };
+  return run(given, passes, std::size(passes));
+}
+
+Entry compile(const tile::Program& given, bool* loaded) {
+  double t = milliseconds();
+  const tile::Program p = lower_for_cpu(given);
+  const std::string name = cache::name_of(p);
+  if (loaded) *loaded = false;
+  if (std::string object; cache::find(name, &object))
+    if (const Entry e = load_object(object, p)) {
+      if (loaded) *loaded = true;
+      if (logging()) std::fprintf(stderr, "-- from the cache: %.2f ms\n", milliseconds() - t);
+      return e;
+    }
+  t = milliseconds();
+  const std::string object = make_object(p);
+  const Entry e = load_object(object, p);
+  if (!e) raise_runtime("tile program ", p.name, ": the object made for it could not be loaded");
+  if (logging()) std::fprintf(stderr, "-- machine code: %.2f ms, %zu bytes\n", milliseconds() - t, object.size());
+  cache::keep(name, object);
   return e;
 }
 

@@ -11,6 +11,7 @@
   }
 FB_SECTION(fb::compile::TileCard, fb_tile_cards)
 FB_SECTION(fb::compile::TileReduction, fb_tile_reductions)
+FB_SECTION(fb::compile::TileRead, fb_tile_reads)
 #undef FB_SECTION
 
 namespace fb::compile {
@@ -30,6 +31,11 @@ template <class T> const T* find(const T* begin, const T* end, const char* schem
 }  // namespace
 
 const TileCard* find_tile_card(const char* schema) { return find(__start_fb_tile_cards, __stop_fb_tile_cards, schema); }
-const TileReduction* find_tile_reduction(const char* schema) { return find(__start_fb_tile_reductions, __stop_fb_tile_reductions, schema); }
+const TileReduction* find_tile_reduction(const char* schema) {
+  const TileReduction* r = find(__start_fb_tile_reductions, __stop_fb_tile_reductions, schema);
+  return r && r->passes ? r : nullptr;
+}
+const TileRead* find_tile_read(const char* schema) { return find(__start_fb_tile_reads, __stop_fb_tile_reads, schema); }
+Span<TileReduction> all_tile_reductions() { return {__start_fb_tile_reductions, __stop_fb_tile_reductions - __start_fb_tile_reductions}; }
 
 }  // namespace fb::compile

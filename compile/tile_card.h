@@ -3,6 +3,7 @@
 #pragma once
 #include "compile/tile/ir.h"
 #include "dispatch/pointwise.h"
+#include "ops/index/reads.h"
 
 namespace fb::compile {
 
@@ -24,21 +25,31 @@ struct TileFold {
   tile::Id (*step)(tile::Id acc, tile::Id x, tile::Id parameter);  // parameter: kNone where the fold takes none
   tile::Id (*combine)(tile::Id a, tile::Id b);
 };
-// A reduction in two passes over the tree of ops/reduce/tree.h, in one compute type (ops/reduce/passes.h).
-struct TilePasses {
-  TileFold first, second;
-  tile::Id (*between)(tile::Id folded, tile::Id count);
-  tile::Id (*finish)(tile::Id folded, tile::Id number);
-};
+// Writes a card's passes (ops/reduce/passes.h), in one compute type, into a nest.
+class Stage;
+using WritePasses = void (*)(Stage&);
+constexpr int kPassTypes = 3;          // f32, f64, i64
 struct TileReduction {
   const char* schema;
-  const TilePasses* f32;
-  const TilePasses* f64;
-  double (*number)(const Value* args, int64_t count);
+  int variants;
+  const WritePasses* passes;           // [variants][kPassTypes]; null where the type, or the card, has none
+  int (*variant)(const Value* args);   // null: 0
+  DType (*compute)(DType self, DType result);
+  uint64_t (*mask)(const OpEntry& op, const Value* args, Ints sizes);  // dimensions that are reduced
+  int nnumbers;
+  void (*numbers)(const Value* args, int64_t count, double* to);
+};
+
+struct TileRead {
+  const char* schema;
+  ReadRule (*rule)(const Value* args);
 };
 
 // Null where no unit made one for that schema.
 const TileCard* find_tile_card(const char* schema);
 const TileReduction* find_tile_reduction(const char* schema);
+const TileRead* find_tile_read(const char* schema);
+// Of every card that the compiler has a unit for, those without passes too.
+Span<TileReduction> all_tile_reductions();
 
 }  // namespace fb::compile

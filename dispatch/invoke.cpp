@@ -4,12 +4,14 @@
 #include "dispatch/card.h"
 #include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
+#include "dispatch/trace.h"
 
 namespace fb {
 
 constinit thread_local ThreadState tls;
 bool dual_level_open = false;
 DType default_dtype = DType::f32;
+constinit thread_local Tracer* tracer = nullptr;
 
 uint8_t argument_flags(const OpEntry& op, const Value* args) {
   uint8_t f = 0;
@@ -224,9 +226,18 @@ namespace {
 
 void invoke_composite(const OpEntry& op, const Value* args, Results& out) { op.card->body(op, args, out); }
 
+// Whether a trace takes the call: it runs nothing then but shape rules.
+bool traced(const OpEntry& op, const Value* args, Results& out) {
+  Tracer* const t = tracer;
+  if (!t) return false;
+  t->call(op, args, out);
+  return true;
+}
+
 void invoke_functional(const OpEntry& op, const Value* args, Results& out) {
   const uint8_t f = argument_flags(op, args);
-  if (f & (kRequiresGrad | kTrackedView | kDual)) {
+  if (f & (kRequiresGrad | kTrackedView | kDual | kTraced)) {
+    if ((f & kTraced) && traced(op, args, out)) return;
     if (carries_tangents() && forward_invoke(op, args, out)) return;
     if ((f & (kRequiresGrad | kTrackedView)) && tls.grad_enabled && (op.card->vjp || op.card->pointwise))
       return autograd_invoke(op, args, out, f);
@@ -234,12 +245,20 @@ void invoke_functional(const OpEntry& op, const Value* args, Results& out) {
   run_resolved(op, args, out, f);
 }
 
+// No argument is a tensor that could bear the mark of a trace.
+void invoke_factory(const OpEntry& op, const Value* args, Results& out) {
+  if (tracer && traced(op, args, out)) return;
+  invoke_functional(op, args, out);
+}
+
 void invoke_view(const OpEntry& op, const Value* args, Results& out) {
+  if (args[0].tag == Tag::tensor && (args[0].t->flags & kTraced) && traced(op, args, out)) return;
   autograd_invoke_view(op, args, out, args[0].tag == Tag::tensor ? args[0].t->flags : 0);
 }
 
 void invoke_inplace(const OpEntry& op, const Value* args, Results& out) {
   const uint8_t f = argument_flags(op, args);
+  if ((f & kTraced) && traced(op, args, out)) return;
   if (f & (kRequiresGrad | kTrackedView | kInference | kDual) || tls.inference) return autograd_invoke_inplace(op, args, out, f);
   run_resolved(op, args, out, f);
   args[0].t->bump_version();
@@ -247,6 +266,7 @@ void invoke_inplace(const OpEntry& op, const Value* args, Results& out) {
 
 void invoke_out(const OpEntry& op, const Value* args, Results& out) {
   const uint8_t f = argument_flags(op, args);
+  if ((f & kTraced) && traced(op, args, out)) return;
   if ((f & (kTrackedView | kDual)) && carries_tangents()) forward_refuse_out(op, args);
   if ((f & kInference) && !tls.inference)
     for (size_t i = op.functional->schema.args.size(); i < op.schema.args.size(); ++i)
@@ -314,7 +334,7 @@ void set_invoke(OpEntry& e) {
   }
   // A card that writes lists has no one tensor whose version and history are self's: its kernel counts the writes.
   const bool lists = e.schema.writes && e.schema.returns.empty() && e.schema.args[0].type == ArgType::tensors;
-  e.invoke = e.schema.writes && !lists ? &invoke_inplace : &invoke_functional;
+  e.invoke = e.schema.writes && !lists ? &invoke_inplace : e.schema.tensor_mask | e.schema.list_mask ? &invoke_functional : &invoke_factory;
 }
 
 }  // namespace fb

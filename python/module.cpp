@@ -4,6 +4,9 @@
 #include "python/triton.h"
 
 namespace fb::py {
+
+void init_compiled(PyObject* m);   // compiled.cpp
+
 namespace {
 
 PyObject* get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(fb::get_num_threads()); }
@@ -53,6 +56,7 @@ PyMODINIT_FUNC PyInit__C() {
   init_dlpack(m);
   init_forward_ad(m);
   init_symbolic(m);
+  init_compiled(m);
   init_triton(m);
   return m;
   FB_PY_END(nullptr)

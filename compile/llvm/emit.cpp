@@ -2,6 +2,7 @@
 #include "compile/llvm/emit.h"
 
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
 #include "compile/llvm/lane_site.h"
@@ -25,6 +26,8 @@ struct Emitter {
   std::vector<std::vector<llvm::Value*>> results;
   AllocaInst* errors = nullptr;
   Instruction* entry_end = nullptr;  // allocas go before it
+  int sites = 0;
+  bool fence = false;                // something is stored past the cache
 
   Emitter(const tile::Program& program, Module& module)
       : p(program), c(module.getContext()), m(module), b(module.getContext()), value(program.nodes.size()), results(program.nodes.size()) {}
@@ -201,7 +204,10 @@ struct Emitter {
     llvm::Value* run = type.lanes > 1 ? run_of(n.in[0], type.elem) : nullptr;
     const bool masked = n.in.size() == 3;
     if (run && !masked) {
-      b.CreateAlignedStore(v, pointer(run), Align(1));
+      const bool past = n.imm == 1;
+      StoreInst* s = b.CreateAlignedStore(v, pointer(run), past ? Align(uint64_t(type.lanes * tile::bytes_of(type.elem))) : Align(1));
+      if (past) s->setMetadata(LLVMContext::MD_nontemporal, MDNode::get(c, ConstantAsMetadata::get(b.getInt32(1))));
+      fence |= past;
     } else if (run && masked_natively(type.elem)) {
       b.CreateMaskedStore(v, pointer(run), Align(1), value[size_t(n.in[2])]);
     } else if (masked || type.lanes > 8) {
@@ -222,11 +228,16 @@ struct Emitter {
     const unsigned n = cast<FixedVectorType>(mask->getType())->getNumElements();
     return b.CreateICmpNE(b.CreateBitCast(mask, b.getIntNTy(n)), number(b.getIntNTy(n), 0));
   }
+  // The next site of lane_sites (lane_site.h): the loader puts it beside the code.
+  void run_site(llvm::Value* mask, llvm::Value* out, llvm::Value* pointers) {
+    FunctionType* type = FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getPtrTy(), b.getPtrTy(), b.getPtrTy()}, false);
+    auto* site = new GlobalVariable(m, b.getInt8Ty(), true, GlobalValue::ExternalLinkage, nullptr, site_name(sites++));
+    site->setDSOLocal(true);
+    b.CreateCall(m.getOrInsertFunction("fb_run_lanes", type), {site, mask, out, pointers})->setDoesNotThrow();
+  }
   llvm::Value* lanes_apart(const tile::Node& n) {
     const bool patch = n.op == Op::patch;
     const int first = patch ? 2 : 0, count = int(n.in.size()) - first;
-    // Machine code is never given back, nor are the sites that it names.
-    LaneSite* site = new LaneSite{p.thunks[size_t(n.imm)], n.type.lanes, count, {}, tile::bytes_of(n.type.elem)};
     llvm::Type* stored = wide(in_memory(n.type.elem), n.type.lanes);
     AllocaInst* out = slot(stored);
     BasicBlock *before = nullptr, *after = nullptr;
@@ -246,15 +257,11 @@ struct Emitter {
     AllocaInst* pointers = slot(ArrayType::get(b.getPtrTy(), uint64_t(count)));
     for (int i = 0; i < count; ++i) {
       const tile::Type t = p[n.in[first + i]].type;
-      site->in_bytes[i] = tile::bytes_of(t.elem);
       AllocaInst* a = slot(wide(in_memory(t.elem), t.lanes));
       b.CreateStore(as_stored(value[size_t(n.in[first + i])], t), a);
       b.CreateStore(a, b.CreateConstGEP1_32(b.getPtrTy(), pointers, unsigned(i)));
     }
-    FunctionType* type = FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getPtrTy(), b.getPtrTy(), b.getPtrTy()}, false);
-    CallInst* call = b.CreateCall(type, pointer(b.getInt64(reinterpret_cast<uint64_t>(&run_lanes))),
-                                  {pointer(b.getInt64(reinterpret_cast<uint64_t>(site))), mask, out, pointers});
-    call->setDoesNotThrow();
+    run_site(mask, out, pointers);
     llvm::Value* r = b.CreateLoad(stored, out);
     if (n.type.elem == Elem::b1) r = b.CreateICmpNE(r, number(stored, 0));
     if (!patch) return r;
@@ -266,23 +273,58 @@ struct Emitter {
     joined->addIncoming(r, rare_end);
     return joined;
   }
+  // A named function is code of this library, called with a register's lanes at a time.
+  llvm::Value* call(const tile::Node& n) {
+    const int lanes = n.type.lanes, whole = 32 / tile::bytes_of(n.type.elem), width = lanes == 1 ? 1 : whole;
+    llvm::Type* t = wide(scalar(n.type.elem), width);
+    FunctionCallee f_ = m.getOrInsertFunction(code_name(*n.callee, n.type.elem, width),
+                                              FunctionType::get(t, std::vector<llvm::Type*>(size_t(n.in.size()), t), false));
+    auto* callee = cast<Function>(f_.getCallee());
+    callee->setDoesNotThrow();
+    callee->setDoesNotAccessMemory();
+    callee->setWillReturn();
+    callee->setSpeculatable();
+    std::vector<llvm::Value*> parts;
+    for (int first = 0; first < lanes; first += width) {
+      std::vector<llvm::Value*> x;
+      for (Id i : n.in) {
+        llvm::Value* v = value[size_t(i)];
+        if (width > 1 && lanes != width) {
+          SmallVector<int, 32> k;
+          for (int l = 0; l < width; ++l) k.push_back(first + l < lanes ? first + l : 0);
+          v = b.CreateShuffleVector(v, k);
+        }
+        x.push_back(v);
+      }
+      parts.push_back(b.CreateCall(f_, x));
+    }
+    while (parts.size() > 1) {
+      std::vector<llvm::Value*> joined;
+      for (size_t i = 0; i < parts.size(); i += 2) {
+        SmallVector<int, 64> k;
+        const int have = int(cast<FixedVectorType>(parts[i]->getType())->getNumElements());
+        for (int l = 0; l < 2 * have; ++l) k.push_back(l);
+        joined.push_back(b.CreateShuffleVector(parts[i], parts[i + 1], k));
+      }
+      parts = joined;
+    }
+    if (lanes == 1 || lanes >= width) return parts[0];
+    SmallVector<int, 32> k;
+    for (int l = 0; l < lanes; ++l) k.push_back(l);
+    return b.CreateShuffleVector(parts[0], k);
+  }
   void tell(const tile::Node& n) {
     const int count = int(n.in.size()) - 1, lanes = p[n.in[0]].type.lanes;
-    LaneSite* site = new LaneSite{p.thunks[size_t(n.imm)], lanes, count, {}, 0};
     AllocaInst* mask = slot(wide(b.getInt8Ty(), lanes));
     b.CreateStore(b.CreateZExt(value[size_t(n.in[0])], wide(b.getInt8Ty(), lanes)), mask);
     AllocaInst* pointers = slot(ArrayType::get(b.getPtrTy(), uint64_t(count ? count : 1)));
     for (int i = 0; i < count; ++i) {
       const tile::Type t = p[n.in[i + 1]].type;
-      site->in_bytes[i] = tile::bytes_of(t.elem);
       AllocaInst* a = slot(wide(in_memory(t.elem), t.lanes));
       b.CreateStore(as_stored(value[size_t(n.in[i + 1])], t), a);
       b.CreateStore(a, b.CreateConstGEP1_32(b.getPtrTy(), pointers, unsigned(i)));
     }
-    FunctionType* type = FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getPtrTy(), b.getPtrTy(), b.getPtrTy()}, false);
-    b.CreateCall(type, pointer(b.getInt64(reinterpret_cast<uint64_t>(&run_lanes))),
-                 {pointer(b.getInt64(reinterpret_cast<uint64_t>(site))), mask, ConstantPointerNull::get(b.getPtrTy()), pointers})
-        ->setDoesNotThrow();
+    run_site(mask, ConstantPointerNull::get(b.getPtrTy()), pointers);
   }
   // Lanes one after the other; only integers' changes are indivisible in the machine, floats' take a comparing loop of LLVM's.
   llvm::Value* change(const tile::Node& n) {
@@ -434,6 +476,7 @@ struct Emitter {
       case Op::convert: return convert(x(0), p[n.in[0]].type.elem, e, lanes);
       case Op::to_int: return to_int(x(0), lanes, e);
       case Op::lookup: return lookup(n);
+      case Op::call: return call(n);
       case Op::load: return load(n);
       case Op::store: store(n); return nullptr;
       case Op::loop: loop(id, n); return nullptr;
@@ -468,6 +511,7 @@ struct Emitter {
     errors = slot(b.getInt32Ty());
     b.CreateStore(b.getInt32(0), errors);
     region(0);
+    if (fence) b.CreateIntrinsic(Intrinsic::x86_sse_sfence, {}, {});
     b.CreateRet(b.CreateLoad(b.getInt32Ty(), errors));
   }
 };

@@ -1,10 +1,13 @@
-// LLVM in this process: a short list of its passes, its code generator for this machine, and its linker.
+// LLVM in this process: a short list of its passes, and its code generator for this machine.
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
-#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/LICM.h>
@@ -19,14 +22,6 @@
 
 namespace fb::compile {
 namespace {
-
-template <class T> T checked(llvm::Expected<T> v) {
-  if (!v) raise_runtime("the machine's code generator failed: ", llvm::toString(v.takeError()));
-  return std::move(*v);
-}
-void check(llvm::Error e) {
-  if (e) raise_runtime("the machine's code generator failed: ", llvm::toString(std::move(e)));
-}
 
 // Programs come as vectors already; what is left is to take loads and constants out of loops and to tidy.
 struct Optimizer {
@@ -57,47 +52,48 @@ struct Optimizer {
   }
 };
 
-struct Jit {
+struct Machine {
   std::mutex lock;
-  std::unique_ptr<llvm::TargetMachine> machine;
-  std::unique_ptr<llvm::orc::LLJIT> engine;
-  int made = 0;
+  std::unique_ptr<llvm::TargetMachine> target;
 
-  Jit() {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    llvm::orc::JITTargetMachineBuilder target(llvm::Triple("x86_64-unknown-linux-gnu"));
-    target.setCPU("x86-64-v3");
-    target.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
-    target.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
-    machine = checked(target.createTargetMachine());
-    engine = checked(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(target).setNumCompileThreads(0).create());
+  Machine() {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    const char* triple = "x86_64-unknown-linux-gnu";
+    std::string why;
+    const llvm::Target* t = llvm::TargetRegistry::lookupTarget(triple, why);
+    if (!t) raise_runtime("the machine's code generator is not there: ", why);
+    llvm::TargetOptions options;
+    options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+    target.reset(t->createTargetMachine(triple, "x86-64-v3", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
   }
-  static Jit& instance() {
-    static Jit* j = new Jit;  // machine code outlives every static object
-    return *j;
+  static Machine& instance() {
+    static Machine* m = new Machine;
+    return *m;
   }
 };
 
 }  // namespace
 
-Entry make_code(const tile::Program& p) {
-  Jit& j = Jit::instance();
+std::string make_object(const tile::Program& p) {
+  Machine& j = Machine::instance();
   const std::lock_guard<std::mutex> hold(j.lock);
-  auto context = std::make_unique<llvm::LLVMContext>();
-  std::unique_ptr<llvm::Module> m = emit(p, *context);
-  m->setDataLayout(j.engine->getDataLayout());
-  m->setTargetTriple(j.machine->getTargetTriple().str());
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> m = emit(p, context);
+  m->setDataLayout(j.target->createDataLayout());
+  m->setTargetTriple(j.target->getTargetTriple().str());
   std::string why;
   llvm::raw_string_ostream stream(why);
   if (llvm::verifyModule(*m, &stream)) raise_runtime("tile program ", p.name, " made an LLVM module that is not well formed: ", stream.str());
-  Optimizer(j.machine.get()).run(*m);
-  // Each program has a library of its own, so that every entry may have the same name.
-  auto lib_or_error = j.engine->createJITDylib("program" + std::to_string(j.made++));
-  if (!lib_or_error) check(lib_or_error.takeError());
-  llvm::orc::JITDylib& lib = *lib_or_error;
-  check(j.engine->addIRModule(lib, llvm::orc::ThreadSafeModule(std::move(m), std::move(context))));
-  return checked(j.engine->lookup(lib, "entry")).toPtr<Entry>();
+  Optimizer(j.target.get()).run(*m);
+  llvm::SmallString<0> object;
+  llvm::raw_svector_ostream out(object);
+  llvm::legacy::PassManager list;
+  if (j.target->addPassesToEmitFile(list, out, nullptr, llvm::CodeGenFileType::ObjectFile)) raise_runtime("the machine's code generator cannot write objects");
+  list.run(*m);
+  return std::string(object.data(), object.size());
 }
 
 }  // namespace fb::compile

@@ -1,6 +1,7 @@
 // From a tile program to machine code in this process. Nothing of LLVM shows here; emit.cpp and jit.cpp alone include it.
 #pragma once
 #include <cstdint>
+#include <string>
 
 #include "compile/tile/ir.h"
 
@@ -9,7 +10,11 @@ namespace fb::compile {
 // One word for each parameter: addresses and i64 as they are, f64 as its bits. Returns the errors raised (tile::Errors).
 using Entry = int32_t (*)(const int64_t* words);
 
-// p has no calls of named functions left. The code lives as long as the process. Raises RuntimeError where LLVM refuses.
-Entry make_code(const tile::Program& p);
+// An object file with p's code. It names what stands outside of it (llvm/lane_site.h). Raises RuntimeError where LLVM refuses.
+std::string make_object(const tile::Program& p);
+// p's code, from an object made for it; it lives as long as the process. Null where the object is not one of ours.
+Entry load_object(const std::string& object, const tile::Program& p);
+
+inline Entry make_code(const tile::Program& p) { return load_object(make_object(p), p); }
 
 }  // namespace fb::compile

@@ -6,6 +6,8 @@ namespace fb::compile {
 
 // Calls of named functions give way to the text of the functions.
 tile::Program expand_named(const tile::Program& p);
+// Those whose text is short do; the others stay calls of compiled code.
+tile::Program expand_short(const tile::Program& p);
 // One value for equal expressions in one scope.
 tile::Program share_equal(const tile::Program& p);
 // What no store, error or loop needs is left out.

@@ -96,6 +96,9 @@ void Builder::store(Id address, Id value, Id mask) {
   if (mask != kNone) n.in.push_back(splat(mask, lanes));
   append(n);
 }
+void Builder::store_past_cache(Id address, Id value) {
+  append({Op::store, {}, {address, splat(value, type(address).lanes)}, 1, nullptr, -1});
+}
 Id Builder::call(const Named& f, const Id* x, int n) {
   Id v[4];
   std::copy_n(x, n, v);

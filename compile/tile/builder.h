@@ -31,6 +31,7 @@ class Builder {
   Id lookup(const float (&table)[8], Id i);
   Id load(Id address, Elem e, Id mask = kNone, Id other = kNone);
   void store(Id address, Id value, Id mask = kNone);
+  void store_past_cache(Id address, Id value);
   Id call(const Named& f, const Id* x, int n);
   Id lanes(Thunk t, Elem result, const Id* x, int n);
   Id patch(Thunk t, Id mask, Id r, const Id* x, int n);

@@ -58,7 +58,7 @@ struct Type {
   X(to_int, 1)     /* float to the integer of its width, to nearest; |x| < 2^31 or 2^51, else any number */            \
   X(lookup, 1)     /* i32 in 0..7 -> tables[imm][i] */                                                                 \
   X(load, -1)      /* (address) or (address, mask, other) */                                                           \
-  X(store, -1)     /* (address, value) or (address, value, mask) */                                                    \
+  X(store, -1)     /* (address, value) or (address, value, mask); imm 1: past the cache, to a whole aligned tile */    \
   X(loop, -1)      /* (from, to, step, carried...); the region gets (index, carried...) and ends in yield. imm 1: ends \
                       before a round where the first carried value, a b1, is false */                                  \
   X(argument, 0)   /* imm: of the region it stands in */                                                               \
@@ -114,7 +114,7 @@ struct Table {
 
 enum class Atomic : int64_t { add, min, max, bit_and, bit_or, bit_xor, exchange, exchange_if };
 // What a raise_if means; the caller turns the first one into an exception.
-enum Errors : int32_t { kZeroDivisor = 0 };
+enum Errors : int32_t { kZeroDivisor = 0, kBadIndex = 1 };
 
 struct Program {
   std::string name;

@@ -12,7 +12,11 @@ struct Named {
   Id (*expand32)(const Id* x);
   Id (*expand64)(const Id* x);
   Thunk scalar32, scalar64;
+  // The same as compiled functions, for machine code to call: of 8 and of 1 f32, of 4 and of 1 f64, in registers.
+  const void* code[4];
 };
+// The function of that name, null where there is none.
+const Named* find_named(std::string_view name);
 
 // X(name): functions of one and of two numbers in fb::math.
 #define FB_TILE_NAMED1(X)                                                                                             \

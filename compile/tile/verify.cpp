@@ -97,6 +97,7 @@ struct Verifier {
         return n.in.size() == 1 || (in(n, 1) == Type{Elem::b1, n.type.lanes} && in(n, 2) == n.type) || say(id, "mask and other do not fit");
       case Op::store: {
         if (n.in.size() != 2 && n.in.size() != 3) return say(id, "wrong number of operands");
+        if (n.imm != 0 && (n.imm != 1 || n.in.size() != 2)) return say(id, "stores past the cache take whole tiles");
         const int32_t lanes = in(n, 0).lanes;
         if (in(n, 0).elem != Elem::address || in(n, 1).lanes != lanes || in(n, 1).elem == Elem::address) return say(id, "address and value do not fit");
         return n.in.size() == 2 || (in(n, 2) == Type{Elem::b1, lanes}) || say(id, "the mask does not fit");

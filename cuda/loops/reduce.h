@@ -56,7 +56,7 @@ template <class C, class A, class T> __global__ void two_passes(int64_t n, T* ou
 
 template <class C> struct Entries {
   static void names(const void** to) {
-    if constexpr (requires { typename C::passes; }) {
+    if constexpr (requires { typename C::passes::first; }) {
       *to++ = reinterpret_cast<const void*>(&two_passes<C, float, float>);
       *to++ = reinterpret_cast<const void*>(&two_passes<C, double, double>);
       *to++ = reinterpret_cast<const void*>(&two_passes<C, float, half>);

@@ -3,6 +3,7 @@
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "ops/create/fill.h"
+#include "ops/index/reads.h"
 
 namespace fb::cards {
 
@@ -24,6 +25,7 @@ struct index_select : structured<index_select, symbolic> {
     FB_CHECK_INDEX(self.ndim() > 0 || index.numel() == 1, "index_select: index of a tensor without dimensions must have one element, it has ", index.numel());
     return T::empty(with_size(self.sizes(), wrap_dim(dim, self.ndim()), index.numel()), self.options());
   }
+  static ReadRule read_rule(const Value* args) { return {0, 2, args[1].integer(), ReadRule::along}; }
   static Tensor d_self(grad<0> g, shape_of<0> self, arg<1, int64_t> dim, in<2> index) {
     return op<"index_add_">(op<"new_zeros">(*g, self.sizes()), *dim, *index, *g);
   }

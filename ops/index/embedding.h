@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "ops/index/reads.h"
 
 namespace fb::cards {
 
@@ -35,6 +36,7 @@ struct embedding : structured<embedding, symbolic> {
     sizes.push_back(weight.sizes()[1]);
     return T::empty(sizes, weight.options());
   }
+  static ReadRule read_rule(const Value*) { return {0, 1, 0, ReadRule::rows}; }
   static Tensor d_weight(grad<0> g, shape_of<0> weight, in<1> indices, arg<2, int64_t> padding, arg<3, bool> scale, arg<4, bool> sparse) {
     if (*sparse) raise_not_implemented("embedding with sparse=True: sparse gradients are not there");
     return op<"embedding_dense_backward">(*g, *indices, weight.sizes()[0], *padding, *scale);

@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "ops/index/reads.h"
 
 namespace fb::cards {
 
@@ -36,6 +37,7 @@ struct gather : structured<gather, symbolic> {
     check_gather("gather", self, dim, index);
     return T::empty(index.sizes(), self.options());
   }
+  static ReadRule read_rule(const Value* args) { return {0, 2, args[1].integer(), ReadRule::each}; }
   static Tensor d_self(grad<0> g, shape_of<0> self, arg<1, int64_t> dim, in<2> index) {
     return op<"scatter_add_">(op<"new_zeros">(*g, self.sizes()), *dim, *index, *g);
   }

@@ -3,6 +3,7 @@
 #include "dispatch/call.h"
 #include "dispatch/first_result.h"
 #include "dispatch/thread_state.h"
+#include "ops/norm/passes.h"
 #include "ops/reduce/shape.h"
 
 namespace fb {
@@ -38,6 +39,7 @@ inline void check_norm_types(const char* name, const Tensor& x, const Tensor& w,
 struct native_layer_norm : structured<native_layer_norm> {
   static constexpr auto schema =
       "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)";
+  using passes = fb::passes::layer_norm;
   static constexpr uint32_t forms = form::fn | form::out | form::first_result_differentiable;
   static void check(const char* name, Ints sizes, Ints shape, const Tensor& w, const Tensor& b) {
     FB_CHECK(shape.n > 0, name, ": normalized_shape is ", shape, "; it names at least one dimension");

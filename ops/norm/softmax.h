@@ -2,12 +2,14 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "ops/norm/passes.h"
 
 namespace fb::cards {
 
 #define FB_SOFTMAX(NAME, GRAD, TEXT)                                                                                  \
   struct NAME##_primitive : structured<NAME##_primitive, symbolic> {                                                            \
     static constexpr auto schema = "_" #NAME "(Tensor self, int dim, bool half_to_float) -> Tensor";                  \
+    using passes = fb::passes::NAME;                                                                                  \
     static constexpr uint32_t forms = form::fn | form::out;                                                           \
     static constexpr auto grad_name = GRAD;                                                                           \
     template <class T> static T meta(const T& self, int64_t dim, bool half_to_float) {                                \
@@ -52,6 +54,7 @@ FB_SOFTMAX(log_softmax, "LogSoftmaxBackward0", "Logarithm of softmax")
 
 struct softmax_backward : structured<softmax_backward, symbolic> {
   static constexpr auto schema = "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor";
+  using passes = fb::passes::softmax_backward<false>;
   static constexpr uint32_t forms = form::fn | form::out;
   template <class T> static T meta(const T& g, const T& y, int64_t dim, DType dtype) {
     wrap_dim(dim, y.ndim());
@@ -70,6 +73,7 @@ FB_CARD(softmax_backward)
 
 struct log_softmax_backward : structured<log_softmax_backward, symbolic> {
   static constexpr auto schema = "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor";
+  using passes = fb::passes::softmax_backward<true>;
   static constexpr uint32_t forms = form::fn | form::out;
   template <class T> static T meta(const T& g, const T& y, int64_t dim, DType dtype) {
     wrap_dim(dim, y.ndim());

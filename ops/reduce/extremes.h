@@ -1,7 +1,7 @@
 // amax amin aminmax max min argmax argmin all any.
 #pragma once
 #include "dispatch/call.h"
-#include "ops/reduce/shape.h"
+#include "ops/reduce/passes.h"
 
 namespace fb::cards {
 
@@ -11,9 +11,10 @@ inline void check_ordered(const char* name, DType d) {
     raise_not_implemented(name, " is not there for type ", d);
 }
 
-#define FB_EXTREME(NAME, TEXT)                                                                                        \
+#define FB_EXTREME(NAME, GREATEST, TEXT)                                                                              \
   struct NAME : structured<NAME, symbolic> {                                                                                    \
     static constexpr auto schema = #NAME "(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor";                \
+    using passes = fb::passes::extreme<GREATEST>;                                                                     \
     template <class T> static T meta(const T& self, Ints dim, bool keepdim) {                                         \
       const uint64_t mask = reduce_mask(dim, self.ndim());                                                            \
       check_reduces_something(#NAME, self.sizes(), mask, !dim.empty());                                               \
@@ -28,12 +29,13 @@ inline void check_ordered(const char* name, DType d) {
       " value over dim, NaN where there is one. Backward shares the gradient among equal extremes.";                  \
   };                                                                                                                  \
   FB_CARD(NAME)
-FB_EXTREME(amax, "Greatest")
-FB_EXTREME(amin, "Least")
+FB_EXTREME(amax, true, "Greatest")
+FB_EXTREME(amin, false, "Least")
 #undef FB_EXTREME
 
 struct aminmax : structured<aminmax, symbolic> {
   static constexpr auto schema = "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)";
+  using passes = fb::passes::both_extremes;
   template <class T> static std::array<T, 2> meta(const T& self, std::optional<int64_t> dim, bool keepdim) {
     const Dims dims = dim ? Dims{*dim} : Dims{};
     const uint64_t mask = reduce_mask(dims, self.ndim());
@@ -59,7 +61,7 @@ FB_CARD(aminmax)
 
 // max and min: of two tensors (tried first: an integer tensor of one element would do as dim), over a dimension with
 // indices, or of everything.
-#define FB_EXTREME(NAME, BINARY, TEXT)                                                                                \
+#define FB_EXTREME(NAME, GREATEST, BINARY, TEXT)                                                                      \
   struct NAME##_other : composite<NAME##_other> {                                                                     \
     static constexpr auto schema = #NAME ".other(Tensor self, Tensor other) -> Tensor";                               \
     static constexpr uint32_t forms = form::fn | form::method | form::out;                                            \
@@ -68,6 +70,7 @@ FB_CARD(aminmax)
   FB_CARD(NAME##_other)  \
   struct NAME##_dim : structured<NAME##_dim, symbolic> {                                                                        \
     static constexpr auto schema = #NAME ".dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"; \
+    using passes = fb::passes::extreme_place<GREATEST, true>;                                                         \
     template <class T> static std::array<T, 2> meta(const T& self, int64_t dim, bool keepdim) {                       \
       const uint64_t mask = reduce_mask({dim}, self.ndim());                                                          \
       check_reduces_something(#NAME, self.sizes(), mask, true);                                                       \
@@ -85,6 +88,7 @@ FB_CARD(aminmax)
   FB_CARD(NAME##_dim)                                                                                                 \
   struct NAME##_all : structured<NAME##_all, symbolic> {                                                                        \
     static constexpr auto schema = #NAME "(Tensor self) -> Tensor";                                                   \
+    using passes = fb::passes::extreme<GREATEST>;                                                                     \
     static constexpr uint32_t forms = form::fn | form::method | form::out;                                            \
     template <class T> static T meta(const T& self) {                                                                 \
       check_reduces_something(#NAME, self.sizes(), ~uint64_t(0), false);                                              \
@@ -95,13 +99,14 @@ FB_CARD(aminmax)
     using vjp = rules<wrt<0, d_self>>;                                                                                \
   };                                                                                                                  \
   FB_CARD(NAME##_all)
-FB_EXTREME(max, "maximum", "Greatest")
-FB_EXTREME(min, "minimum", "Least")
+FB_EXTREME(max, true, "maximum", "Greatest")
+FB_EXTREME(min, false, "minimum", "Least")
 #undef FB_EXTREME
 
-#define FB_EXTREME(NAME, TEXT)                                                                                        \
+#define FB_EXTREME(NAME, GREATEST, TEXT)                                                                              \
   struct NAME : structured<NAME, symbolic> {                                                                                    \
     static constexpr auto schema = #NAME "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor";                \
+    using passes = fb::passes::extreme_place<GREATEST, false>;                                                        \
     template <class T> static T meta(const T& self, std::optional<int64_t> dim, bool keepdim) {                       \
       FB_CHECK(!self.is_complex() && self.dtype() != DType::boolean, #NAME, ": the input is ", self.dtype(), ", which has no order here"); \
       const Dims dims = dim ? Dims{*dim} : Dims{};                                                                    \
@@ -114,8 +119,8 @@ FB_EXTREME(min, "minimum", "Least")
       " element along dim, or of the flattened input. NaN wins.";                                                     \
   };                                                                                                                  \
   FB_CARD(NAME)
-FB_EXTREME(argmax, "greatest")
-FB_EXTREME(argmin, "least")
+FB_EXTREME(argmax, true, "greatest")
+FB_EXTREME(argmin, false, "least")
 #undef FB_EXTREME
 
 inline DType truth_type(DType d) { return d == DType::u8 ? DType::u8 : DType::boolean; }
@@ -123,6 +128,7 @@ inline DType truth_type(DType d) { return d == DType::u8 ? DType::u8 : DType::bo
 #define FB_TRUTH(NAME, TEXT)                                                                                          \
   struct NAME##_dim : structured<NAME##_dim, symbolic> {                                                                        \
     static constexpr auto schema = #NAME ".dim(Tensor self, int dim, bool keepdim=False) -> Tensor";                  \
+    using passes = fb::passes::NAME;                                                                                  \
     template <class T> static T meta(const T& self, int64_t dim, bool keepdim) {                                      \
       return reduced(self, {dim}, keepdim, truth_type(self.dtype()));                                                 \
     }                                                                                                                 \
@@ -132,6 +138,7 @@ inline DType truth_type(DType d) { return d == DType::u8 ? DType::u8 : DType::bo
   FB_CARD(NAME##_dim)                                                                                                 \
   struct NAME##_dims : structured<NAME##_dims, symbolic> {                                                                      \
     static constexpr auto schema = #NAME ".dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor";         \
+    using passes = fb::passes::NAME;                                                                                  \
     template <class T> static T meta(const T& self, std::optional<Ints> dim, bool keepdim) {                          \
       const uint64_t mask = dim ? reduce_mask(*dim, self.ndim(), false) : ~uint64_t(0);                               \
       return T::empty(reduced_sizes(self.sizes(), mask, keepdim), {truth_type(self.dtype()), self.device()});         \
@@ -140,6 +147,7 @@ inline DType truth_type(DType d) { return d == DType::u8 ? DType::u8 : DType::bo
   FB_CARD(NAME##_dims)                                                                                                \
   struct NAME##_all : structured<NAME##_all, symbolic> {                                                                        \
     static constexpr auto schema = #NAME "(Tensor self) -> Tensor";                                                   \
+    using passes = fb::passes::NAME;                                                                                  \
     static constexpr uint32_t forms = form::fn | form::method | form::out;                                            \
     template <class T> static T meta(const T& self) { return reduced(self, {}, false, truth_type(self.dtype())); }    \
   };                                                                                                                  \

@@ -62,6 +62,7 @@ inline Tensor deviation_gradient(const Tensor& g, const Tensor& self, const Tens
   FB_CARD(NAME##_all)                                                                                                 \
   struct NAME##_mean : structured<NAME##_mean, symbolic> {                                                                      \
     static constexpr auto schema = #NAME "_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)"; \
+    using passes = fb::passes::spread<ROOT, true>;                                                                    \
     static constexpr uint32_t forms = form::fn;                                                                       \
     template <class T> static std::array<T, 2> meta(const T& self, Ints dim, std::optional<Scalar>, bool keepdim) {   \
       check_spread_type(#NAME "_mean", self.dtype());                                                                 \
@@ -108,6 +109,7 @@ FB_SPREAD(std, true, "Standard deviation")
 struct linalg_vector_norm : structured<linalg_vector_norm, symbolic> {
   static constexpr auto schema =
       "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
+  using passes = fb::passes::vector_norm;
   static constexpr uint32_t forms = form::fn | form::out;
   static constexpr auto grad_name = "LinalgVectorNormBackward0";
   template <class T> static T meta(const T& self, Scalar ord, Ints dim, bool keepdim, DType dtype) {
@@ -176,6 +178,7 @@ FB_NORM(norm_scalar, "norm.Scalar(Tensor self, Scalar p=2) -> Tensor", "NormBack
 
 struct logsumexp : structured<logsumexp, symbolic> {
   static constexpr auto schema = "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor";
+  using passes = fb::passes::logsumexp;
   template <class T> static T meta(const T& self, Ints dim, bool keepdim) {
     return reduced(self, dim, keepdim, is_integral(self.dtype(), true) ? default_dtype : self.dtype());
   }
@@ -228,6 +231,7 @@ FB_CARD(allclose)
 
 struct hash_tensor : structured<hash_tensor, symbolic> {
   static constexpr auto schema = "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor";
+  using passes = fb::passes::hash;
   template <class T> static T meta(const T& self, Ints dim, bool keepdim, int64_t mode) {
     FB_CHECK(mode == 0, "hash_tensor: mode is ", mode, "; there is only mode 0");
     FB_CHECK(!self.is_complex(), "hash_tensor is not there for type ", self.dtype());

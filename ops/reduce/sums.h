@@ -1,12 +1,13 @@
 // sum nansum mean nanmean prod count_nonzero trace.
 #pragma once
 #include "dispatch/call.h"
-#include "ops/reduce/shape.h"
+#include "ops/reduce/passes.h"
 
 namespace fb::cards {
 
 struct sum : structured<sum, symbolic> {
   static constexpr auto schema = "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor";
+  using passes = fb::passes::sum;
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, DType dtype) { return reduced(self, {}, false, sum_type(self.dtype(), dtype)); }
   static Tensor d_self(grad<0> g, shape_of<0> self) { return op<"expand">(*g, self.sizes()); }
@@ -20,6 +21,7 @@ is fixed: the same bits for any strides and any number of threads.)";
 FB_CARD(sum)
 struct sum_dim : structured<sum_dim, symbolic> {
   static constexpr auto schema = "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
+  using passes = fb::passes::sum;
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, Ints dim, bool keepdim, DType dtype) {
     return reduced(self, dim, keepdim, sum_type(self.dtype(), dtype));
@@ -33,6 +35,7 @@ FB_CARD(sum_dim)
 
 struct nansum : structured<nansum, symbolic> {
   static constexpr auto schema = "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
+  using passes = fb::passes::nansum;
   template <class T> static T meta(const T& self, Ints dim, bool keepdim, DType dtype) {
     FB_CHECK(!self.is_complex(), "nansum: the input is ", self.dtype(), "; complex types have no such sum");
     return reduced(self, dim, keepdim, sum_type(self.dtype(), dtype));
@@ -49,6 +52,7 @@ FB_CARD(nansum)
 
 struct mean : structured<mean, symbolic> {
   static constexpr auto schema = "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor";
+  using passes = fb::passes::mean;
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, DType dtype) { return reduced(self, {}, false, mean_type(self.dtype(), dtype, "mean")); }
   static Tensor d_self(grad<0> g, shape_of<0> self) {
@@ -62,6 +66,7 @@ Arithmetic mean of all elements, or over dim. Takes floating and complex types; 
 FB_CARD(mean)
 struct mean_dim : structured<mean_dim, symbolic> {
   static constexpr auto schema = "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
+  using passes = fb::passes::mean;
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, Ints dim, bool keepdim, DType dtype) {
     return reduced(self, dim, keepdim, mean_type(self.dtype(), dtype, "mean"));
@@ -90,6 +95,7 @@ FB_CARD(nanmean)
 
 struct prod : structured<prod, symbolic> {
   static constexpr auto schema = "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor";
+  using passes = fb::passes::prod;
   template <class T> static T meta(const T& self, DType dtype) { return reduced(self, {}, false, sum_type(self.dtype(), dtype)); }
   static Tensor d_self(grad<0> g, in<0> self, result<> out) {
     if (self->ndim() <= 1) return prod_gradient(*g, self->ndim() ? *self : op<"reshape">(*self, Dims{1}), *out, 0);
@@ -103,6 +109,7 @@ Product of all elements, or over one dimension. Products of integers are int64 a
 FB_CARD(prod)
 struct prod_dim : structured<prod_dim, symbolic> {
   static constexpr auto schema = "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
+  using passes = fb::passes::prod;
   template <class T> static T meta(const T& self, int64_t dim, bool keepdim, DType dtype) {
     return reduced(self, {dim}, keepdim, sum_type(self.dtype(), dtype));
   }
@@ -117,6 +124,7 @@ FB_CARD(prod_dim)
 
 struct count_nonzero : structured<count_nonzero, symbolic> {
   static constexpr auto schema = "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor";
+  using passes = fb::passes::count_nonzero;
   template <class T> static T meta(const T& self, Ints dim) {
     return T::empty(reduced_sizes(self.sizes(), reduce_mask(dim, self.ndim()), false), {DType::i64, self.device()});
   }

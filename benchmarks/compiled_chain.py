@@ -1,0 +1,64 @@
+"""Compiled chains against one pass over their memory: python benchmarks/compiled_chain.py [--threads N]
+
+A pass is what copying the operands costs: as many bytes read and written as the kernel reads and writes. A chain that is
+bound by memory takes about one pass; each card on its own would take one pass each.
+"""
+import argparse
+import time
+
+import torch
+from torch._inductor import compile as compile_graph
+
+F = torch.nn.functional
+CHAINS = {
+    "add, mul": (lambda x, y: (x + y) * 0.5, 2),
+    "eight cheap cards": (lambda x, y: ((x + y).abs() * 0.5 - y).clamp(-1, 1).neg().relu() + x, 2),
+    "gelu, sigmoid, tanh": (lambda x, y: F.gelu(x * y + 1.0).sigmoid() * torch.tanh(y), 2),
+    "row softmax": (lambda x: x.softmax(-1), 1),
+    "rms norm, softmax": (lambda x: (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)).softmax(-1), 1),
+    "mean of squares": (lambda x, y: ((x - y) ** 2).mean(), 2),
+}
+
+
+def best(f, seconds=0.4):
+    f()
+    least, end = float("inf"), time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        t = time.perf_counter()
+        f()
+        least = min(least, time.perf_counter() - t)
+    return least
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--threads", type=int)
+    a = p.parse_args()
+    if a.threads:
+        torch.set_num_threads(a.threads)
+    print(f"{'chain':24} {'type':9} {'compiled':>10} {'eager':>10} {'one pass':>10} {'passes':>7}")
+    for name, (f, operands) in CHAINS.items():
+        for dtype in (torch.float32, torch.bfloat16):
+            x = [torch.randn(4096, 1024).to(dtype) for _ in range(operands)]
+            c = compile_graph(f, x)
+            out = torch.empty_like(x[0])
+            copy = best(lambda: out.copy_(x[0]))
+            written = c(*x).numel()
+            one = copy * (sum(t.numel() for t in x) + written) / (2 * x[0].numel())
+            t, e = best(lambda: c(*x)), best(lambda: f(*x))
+            print(f"{name:24} {str(dtype)[6:]:9} {t * 1e3:7.2f} ms {e * 1e3:7.2f} ms {one * 1e3:7.2f} ms {t / one:7.2f}")
+    x = torch.ones(8)
+    c = compile_graph(lambda x, y: torch.relu(x * y + 1), (x, x))
+    c(x, x)
+    n = 20000
+
+    def many():
+        for _ in range(n):
+            c(x, x)
+    print(f"a call of three cards on 8 elements: {best(many) / n * 1e6:.2f} us")
+    s = torch._C._compile_statistics()
+    print(f"{s['kernels']} kernels made, {s['median']:.1f} ms each (median); {s['loaded']} loaded, {s['loading'] / max(1, s['loaded']):.2f} ms each")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+#include "compile/cache/disk.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace fb::compile::cache {
+namespace {
+
+// 128 bits of a text: two products of words with odd numbers, each mixed with the other's upper half.
+struct Digest {
+  uint64_t a = 0x9e3779b97f4a7c15, b = 0xc2b2ae3d27d4eb4f;
+  void word(uint64_t w) {
+    const unsigned __int128 p = static_cast<unsigned __int128>(a ^ w) * 0xa0761d6478bd642fu, q = static_cast<unsigned __int128>(b + w) * 0xe7037ed1a0b428dbu;
+    a = uint64_t(p) ^ uint64_t(q >> 64);
+    b = (uint64_t(q) ^ uint64_t(p >> 64)) + 0x8ebc6af09c88c6e3;
+  }
+  void bytes(const void* p, size_t n) {
+    const char* c = static_cast<const char*>(p);
+    for (; n >= 8; n -= 8, c += 8) {
+      uint64_t w;
+      std::memcpy(&w, c, 8);
+      word(w);
+    }
+    uint64_t w = 0;
+    std::memcpy(&w, c, n);
+    word(w);
+    word(n);
+  }
+};
+
+// What this library is: its build-id, and where it lies.
+struct Library {
+  std::string id;
+  uintptr_t base = 0;
+};
+const Library& library() {
+  static const Library l = [] {
+    Library r;
+    Dl_info info{};
+    dladdr(reinterpret_cast<void*>(&library), &info);
+    r.base = reinterpret_cast<uintptr_t>(info.dli_fbase);
+    dl_iterate_phdr(
+        [](dl_phdr_info* i, size_t, void* p) {
+          Library& to = *static_cast<Library*>(p);
+          if (i->dlpi_addr != to.base) return 0;
+          for (int k = 0; k < i->dlpi_phnum; ++k) {
+            if (i->dlpi_phdr[k].p_type != PT_NOTE) continue;
+            const char* at = reinterpret_cast<const char*>(i->dlpi_addr + i->dlpi_phdr[k].p_vaddr);
+            const char* end = at + i->dlpi_phdr[k].p_memsz;
+            while (at + sizeof(ElfW(Nhdr)) <= end) {
+              ElfW(Nhdr) n;
+              std::memcpy(&n, at, sizeof n);
+              const char* name = at + sizeof n;
+              const char* desc = name + (n.n_namesz + 3) / 4 * 4;
+              if (n.n_type == NT_GNU_BUILD_ID && desc + n.n_descsz <= end) to.id.assign(desc, n.n_descsz);
+              at = desc + (n.n_descsz + 3) / 4 * 4;
+            }
+          }
+          return 1;
+        },
+        &r);
+    return r;
+  }();
+  return l;
+}
+
+bool own(const struct stat& s) { return s.st_uid == geteuid() && !(s.st_mode & (S_IWGRP | S_IWOTH)); }
+
+// Empty where there is none.
+const std::string& directory() {
+  static const std::string d = [] {
+    auto given = [](const char* name) {
+      const char* v = std::getenv(name);
+      return std::string(v ? v : "");
+    };
+    if (library().id.empty() || given("TORCHINDUCTOR_FORCE_DISABLE_CACHES") == "1") return std::string();
+    std::string base = given("TORCHINDUCTOR_CACHE_DIR");
+    if (base.empty()) {
+      base = given("XDG_CACHE_HOME");
+      if (base.empty()) base = given("HOME").empty() ? "" : given("HOME") + "/.cache";
+      if (base.empty()) return std::string();
+      mkdir(base.c_str(), 0700);
+      base += "/flambeau";
+    }
+    for (size_t at = 1; at != std::string::npos; at = base.find('/', at + 1))  // its parents, where they are not there
+      if (at > 1) mkdir(base.substr(0, at).c_str(), 0700);
+    mkdir(base.c_str(), 0700);
+    base += "/kernels";
+    mkdir(base.c_str(), 0700);
+    struct stat s;
+    return stat(base.c_str(), &s) == 0 && S_ISDIR(s.st_mode) && own(s) ? base : std::string();
+  }();
+  return d;
+}
+
+struct Header {
+  char magic[8];
+  char name[32];
+  uint64_t bytes, sum[2];
+};
+constexpr char kMagic[8] = {'f', 'l', 'a', 'm', 'b', 'e', 'a', '1'};
+
+Header header_of(const std::string& name, const std::string& object) {
+  Header h{};
+  std::memcpy(h.magic, kMagic, sizeof kMagic);
+  std::memcpy(h.name, name.data(), sizeof h.name);
+  h.bytes = object.size();
+  Digest d;
+  d.bytes(name.data(), name.size());
+  d.bytes(object.data(), object.size());
+  h.sum[0] = d.a;
+  h.sum[1] = d.b;
+  return h;
+}
+
+}  // namespace
+
+std::string name_of(const tile::Program& p) {
+  Digest d;
+  d.bytes(library().id.data(), library().id.size());
+  const char target[] = "x86-64-v3";
+  d.bytes(target, sizeof target);
+  for (const auto& r : p.regions) {
+    for (tile::Id id : r.body) {
+      const tile::Node& n = p[id];
+      d.word(uint64_t(id) << 32 | uint64_t(n.op) << 24 | uint64_t(n.type.elem) << 16 | uint64_t(n.type.lanes));
+      d.word(uint64_t(n.imm));
+      for (tile::Id i : n.in) d.word(uint64_t(uint32_t(i)));
+      if (n.callee) d.bytes(n.callee->name, std::strlen(n.callee->name));
+      if (n.region >= 0) d.word(uint64_t(n.region));
+    }
+    for (tile::Id a : r.arguments) d.word(uint64_t(a) << 32 | uint64_t(p[a].type.elem) << 16 | uint64_t(p[a].type.lanes));
+    d.word(~uint64_t(0));
+  }
+  for (const tile::Thunk& t : p.thunks) {
+    d.word(reinterpret_cast<uintptr_t>(t.fn) - library().base);
+    d.word(uint64_t(t.context));
+  }
+  for (const tile::Table& t : p.tables) d.bytes(t.v, sizeof t.v);
+  char text[33];
+  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(d.a), static_cast<unsigned long long>(d.b));
+  return text;
+}
+
+bool find(const std::string& name, std::string* object) {
+  if (directory().empty()) return false;
+  const int f = open((directory() + "/" + name + ".o").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (f < 0) return false;
+  struct stat s;
+  bool good = false;
+  Header h;
+  if (fstat(f, &s) == 0 && S_ISREG(s.st_mode) && own(s) && s.st_size >= off_t(sizeof h) && s.st_size < (64 << 20) && read(f, &h, sizeof h) == ssize_t(sizeof h)) {
+    object->resize(size_t(s.st_size) - sizeof h);
+    size_t have = 0;
+    while (have < object->size()) {
+      const ssize_t n = read(f, object->data() + have, object->size() - have);
+      if (n <= 0) break;
+      have += size_t(n);
+    }
+    const Header want = header_of(name, *object);
+    good = have == object->size() && std::memcmp(&h, &want, sizeof h) == 0;
+  }
+  close(f);
+  return good;
+}
+
+void keep(const std::string& name, const std::string& object) {
+  if (directory().empty()) return;
+  static std::atomic<int> counter{0};
+  const std::string to = directory() + "/" + name + ".o", aside = to + "." + std::to_string(getpid()) + "." + std::to_string(counter++) + ".tmp";
+  const int f = open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (f < 0) return;
+  const Header h = header_of(name, object);
+  const std::string all = std::string(reinterpret_cast<const char*>(&h), sizeof h) + object;
+  size_t put = 0;
+  while (put < all.size()) {
+    const ssize_t n = write(f, all.data() + put, all.size() - put);
+    if (n <= 0) break;
+    put += size_t(n);
+  }
+  if (close(f) != 0 || put != all.size() || rename(aside.c_str(), to.c_str()) != 0) unlink(aside.c_str());
+}
+
+}  // namespace fb::compile::cache

@@ -1,0 +1,130 @@
+// The library's entry: graphs made ready and called, and single calls as graphs of one node.
+#include <atomic>
+#include <mutex>
+
+#include "autograd/node.h"
+#include "compile/fuse/plan.h"
+#include "compile/fuse/reductions.h"
+#include "compile/point_call.h"
+#include "core/error.h"
+#include "dispatch/thread_state.h"
+
+namespace fb::compile {
+
+struct Compiled {
+  Graph graph;
+  std::vector<const Tensor*> constants;
+  std::mutex lock;
+  std::vector<std::unique_ptr<Plan>> plans;
+  std::atomic<const Plan*> last{nullptr};
+};
+
+namespace {
+
+constexpr size_t kMostPlans = 512;  // of one graph; where shapes differ ever more, the last plan gives way
+
+Compiled* make(Graph g) {
+  auto* c = new Compiled;
+  c->graph = std::move(g);
+  for (const auto& n : c->graph.nodes)
+    if (!n.op && n.constant.defined()) c->constants.push_back(&n.constant);
+  return c;
+}
+void drop(Compiled* c) { delete c; }
+
+const Plan& plan_for(Compiled& c, TensorImpl* const* inputs) {
+  const Plan* p = c.last.load(std::memory_order_acquire);
+  if (p && p->holds(inputs, c.constants)) return *p;
+  const std::lock_guard<std::mutex> hold(c.lock);
+  for (const auto& q : c.plans)
+    if (q->holds(inputs, c.constants)) {
+      c.last.store(q.get(), std::memory_order_release);
+      return *q;
+    }
+  auto fresh = make_plan(c.graph, inputs);
+  p = fresh.get();
+  c.plans.push_back(std::move(fresh));
+  c.last.store(p, std::memory_order_release);
+  return *p;
+}
+
+// Whether operators must see the call one by one: a gradient or a tangent is wanted.
+bool wants_history(const TensorImpl* t) {
+  if (!(t->flags & (kRequiresGrad | kTrackedView | kDual))) return false;
+  if ((t->flags & (kDual | kTrackedView)) && carries_tangents()) return true;
+  return tls.grad_enabled && requires_grad(reinterpret_cast<const Tensor&>(t));
+}
+
+void call(Compiled& c, TensorImpl* const* inputs, Tensor* outputs) {
+  bool plain = true;
+  for (size_t i = 0; i < c.graph.inputs.size(); ++i) plain = plain && !wants_history(inputs[i]);
+  for (const Tensor* t : c.constants) plain = plain && !wants_history(t->impl());
+  if (plain) {
+    if (c.plans.size() >= kMostPlans && !(c.last.load()->holds(inputs, c.constants))) {
+      const auto once = make_plan(c.graph, inputs);
+      if (!once->eager && run_plan(*once, c.graph, inputs, c.constants, outputs)) return;
+      return run_eagerly(c.graph, inputs, outputs);
+    }
+    const Plan& p = plan_for(c, inputs);
+    if (!p.eager && run_plan(p, c.graph, inputs, c.constants, outputs)) return;
+  }
+  run_eagerly(c.graph, inputs, outputs);  // raises what an operator raises
+}
+
+std::string describe(Compiled& c, TensorImpl* const* inputs) { return text_of(plan_for(c, inputs), c.graph); }
+
+// ---- a single call ----
+
+bool accepts(const OpEntry& op, const Value* args, std::string* why) {
+  auto no = [&](auto&&... words) {
+    if (why) *why = text(words...);
+    return false;
+  };
+  if (op.form != OpForm::functional || !op.card) return no("only functional forms are compiled");
+  if (argument_flags(op, args) & (kConj | kNeg)) return no("an argument is lazily conjugated or negated");
+  for (size_t i = 0; i < op.schema.args.size(); ++i)
+    if (args[i].tag == Tag::tensor && !args[i].tensor().device().is_cpu()) return no("an argument is on ", args[i].tensor().device());
+  if (op.card->kind == CardKind::pointwise) {
+    PointCall c;
+    return prepare_point(op, args, c, why);
+  }
+  if (!find_tile_reduction(op.card->schema)) return no("its card has no passes");
+  Results shape;
+  shape_of(op, args, shape);
+  std::vector<Tensor> results;
+  for (int i = 0; i < shape.size(); ++i) results.push_back(shape[i]);
+  ReductionCall c;
+  return prepare_reduction(op, args, results, c, why);
+}
+void run(const OpEntry& op, const Value* args, Results& out) {
+  std::string why;
+  if (!accepts(op, args, &why)) raise_not_implemented("no compiled form of ", op.schema.full_name(), ": ", why);
+  Graph g;
+  std::vector<TensorImpl*> inputs;
+  std::vector<Graph::Argument> as(op.schema.args.size());
+  for (size_t i = 0; i < as.size(); ++i) {
+    if (args[i].tag != Tag::tensor) as[i].value = args[i];
+    else {
+      as[i].refs = {{g.input(), 0}};
+      inputs.push_back(args[i].t);
+    }
+  }
+  const int32_t node = g.call(op, std::move(as));
+  Results shape;
+  shape_of(op, args, shape);    // raises what the card's checks raise
+  for (int i = 0; i < shape.size(); ++i) g.outputs.push_back({node, i});
+  std::vector<Tensor> results(g.outputs.size());
+  GradMode no(false);
+  const auto plan = make_plan(g, inputs.data());
+  if (plan->eager || !run_plan(*plan, g, inputs.data(), {}, results.data())) run_eagerly(g, inputs.data(), results.data());
+  for (Tensor& t : results) out.push(std::move(t));
+}
+
+}  // namespace
+}  // namespace fb::compile
+
+extern "C" [[gnu::visibility("default")]] const fb::compile::Compiler* fb_compiler() {
+  using namespace fb::compile;
+  static constexpr Compiler c{accepts, run, statistics, make, drop, call, describe};
+  return &c;
+}

@@ -1,0 +1,86 @@
+#include "compile/fuse/reductions.h"
+
+#include "compile/fuse/stage.h"
+#include "core/error.h"
+
+namespace fb::compile {
+
+bool prepare_reduction(const OpEntry& op, const Value* args, const std::vector<Tensor>& results, ReductionCall& c, std::string* why) {
+  auto no = [&](auto&&... words) {
+    if (why) *why = text(words...);
+    return false;
+  };
+  c.card = find_tile_reduction(op.card->schema);
+  if (!c.card) return no("its card has no passes");
+  const Tensor& x = args[0].tensor();
+  if (x.ndim() == 0 || x.numel() == 0) return no("the input has shape ", x.sizes());
+  const DType compute = c.card->compute(x.dtype(), results[0].dtype());
+  const int slot = compute == DType::f32 ? 0 : compute == DType::f64 ? 1 : compute == DType::i64 ? 2 : -1;
+  const int variant = c.card->variant ? c.card->variant(args) : 0;
+  if (slot >= 0) c.passes = c.card->passes[variant * kPassTypes + slot];
+  if (!c.passes || tile::elem_of(x.dtype()) == tile::Elem::none) return no("it has no passes for the input's type ", x.dtype());
+  c.domain = Dims(x.sizes());
+  c.mask = c.card->mask(op, args, x.sizes());
+  if (x.ndim() < 64) c.mask &= (uint64_t(1) << x.ndim()) - 1;
+  if (c.mask == 0) return no("nothing is reduced");
+  c.count = 1;
+  for (int64_t d = 0; d < x.ndim(); ++d)
+    if (c.mask >> d & 1) c.count *= x.sizes()[d];
+  if (c.card->numbers) c.card->numbers(args, c.count, c.numbers);
+  return true;
+}
+
+namespace loops {
+uint64_t mask_by_dim(const OpEntry& op, const Value* args, Ints sizes) {
+  const int at = op.schema.find("dim");
+  if (at < 0 || args[at].is_none()) return ~uint64_t(0);
+  const Value& dim = args[at];
+  if (dim.tag == Tag::integer) return uint64_t(1) << wrap_dim(dim.i, sizes.n);
+  uint64_t m = 0;
+  for (int64_t d : dim.int_list()) m |= uint64_t(1) << wrap_dim(d, sizes.n);
+  // An optional list of any length says with None that it means all; else an empty one does.
+  return dim.int_list().empty() && !(op.schema.args[size_t(at)].optional && op.schema.args[size_t(at)].list_size < 0) ? ~uint64_t(0) : m;
+}
+}  // namespace loops
+
+int Stage::text(TilePoint f, tile::Elem e, const int* in, int n) {
+  Stmt s;
+  s.kind = Stmt::text;
+  s.elem = e;
+  s.point = f;
+  for (int i = 0; i < n; ++i) s.in.push_back(in[i]);
+  return nest_.derive(std::move(s));
+}
+int Stage::fold(const TileFold* f, tile::Elem e, int x, int parameter) {
+  Stmt s;
+  s.kind = Stmt::fold;
+  s.elem = e;
+  s.folding = f;
+  s.in.push_back(x);
+  if (parameter >= 0) s.in.push_back(parameter);
+  s.level = Level::kept;
+  for (int i : s.in) s.phase = std::max(s.phase, nest_.stmts[size_t(i)].phase);
+  ++s.phase;
+  return nest_.add(std::move(s));
+}
+int Stage::count(tile::Elem e) {
+  double d = double(call_.count);
+  int64_t w;
+  static_assert(sizeof w == sizeof d);
+  __builtin_memcpy(&w, &d, 8);
+  return nest_.converted(nest_.number(w, tile::Elem::f64), e);
+}
+int Stage::number(int i, tile::Elem e) {
+  int64_t w;
+  __builtin_memcpy(&w, &call_.numbers[i], 8);
+  return nest_.converted(nest_.number(w, tile::Elem::f64), e);
+}
+int Stage::index() {
+  Stmt s;
+  s.kind = Stmt::index;
+  s.elem = tile::Elem::i64;
+  s.level = Level::element;
+  return nest_.add(std::move(s));
+}
+
+}  // namespace fb::compile

@@ -1,0 +1,172 @@
+#include "compile/trace.h"
+
+#include <cstring>
+
+#include "core/error.h"
+#include "core/fresh_tensors.h"
+#include "dispatch/thread_state.h"
+
+namespace fb::compile {
+
+Value Graph::keep(const Value& v) {
+  auto copied = [&](const void* p, size_t bytes) {
+    memory_.emplace_back(new char[bytes + 1]);
+    std::memcpy(memory_.back().get(), p, bytes);
+    return memory_.back().get();
+  };
+  Value r = v;
+  switch (v.tag) {
+    case Tag::ints: r.ints = reinterpret_cast<const int64_t*>(copied(v.ints, v.len * sizeof(int64_t))); break;
+    case Tag::doubles: r.doubles = reinterpret_cast<const double*>(copied(v.doubles, v.len * sizeof(double))); break;
+    case Tag::bools: r.bools = reinterpret_cast<const bool*>(copied(v.bools, v.len * sizeof(bool))); break;
+    case Tag::scalars: r.scalars = reinterpret_cast<const Scalar*>(copied(v.scalars, v.len * sizeof(Scalar))); break;
+    case Tag::string: r.str = copied(v.str, v.len); break;
+    default: break;
+  }
+  return r;
+}
+
+GraphTrace::~GraphTrace() { end(); }
+
+void GraphTrace::begin() {
+  before_ = tracer;
+  flags_before_ = fresh_tensor_flags;
+  tracer = this;
+  fresh_tensor_flags |= kTraced;
+  open_ = true;
+}
+void GraphTrace::end() {
+  if (!open_) return;
+  tracer = before_;
+  fresh_tensor_flags = flags_before_;
+  open_ = false;
+}
+
+Tensor GraphTrace::twin(const Tensor& t) {
+  Tensor r = Tensor::empty_strided(t.sizes(), t.strides(), {t.dtype(), DeviceType::meta});
+  r->flags = (t->flags & (kConj | kNeg | kWrappedNumber)) | kTraced;
+  keep_.push_back(r);
+  return r;
+}
+Tensor GraphTrace::input(const Tensor& t) {
+  const Tensor r = twin(t);
+  known_[r.impl()] = {graph_.input(), 0};
+  return r;
+}
+Graph::Ref GraphTrace::ref_of(const Tensor& t) {
+  if (!t.defined()) return {};
+  const auto at = known_.find(t.impl());
+  if (at != known_.end()) return at->second;
+  if (t.is_meta() && (t->flags & kTraced)) raise_not_implemented("a tensor that was made during the trace by other means than operators cannot be followed");
+  keep_.push_back(t);
+  const Graph::Ref r{graph_.constant(t), 0};
+  known_[t.impl()] = r;
+  return r;
+}
+// What stands for an argument when shape rules run.
+Tensor GraphTrace::twin_argument(const Tensor& t) {
+  if (!t.defined() || (t.is_meta() && (t->flags & kTraced))) return t;
+  Tensor& r = twins_[t.impl()];
+  if (!r.defined()) r = twin(t);
+  return r;
+}
+
+void GraphTrace::call(const OpEntry& given, const Value* args, Results& out) {
+  // A lowering is followed into what it is made of, where that is operators alone.
+  if (given.card && given.card->kind == CardKind::lowered && given.form == OpForm::functional) {
+    const size_t nodes = graph_.nodes.size();
+    try {
+      given.card->body(given, args, out);
+      bool known = out.size() > 0;
+      for (int i = 0; i < out.size(); ++i) known = known && known_.contains(out[i].impl());
+      if (known) return;
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::not_implemented) throw;
+    }
+    graph_.nodes.resize(nodes);
+    std::erase_if(known_, [&](const auto& k) { return k.second.node >= int32_t(nodes); });
+    out.clear();
+  }
+  const OpEntry* op = &given;
+  Tensor self;
+  if (given.form == OpForm::inplace) {
+    // A write to a tensor that nothing else looks at is a new value by its name.
+    self = args[0].tensor();
+    const auto at = known_.find(self.impl());
+    bool alone = at != known_.end() && graph_.nodes[size_t(at->second.node)].op && given.functional && given.card->kind != CardKind::view;
+    for (const auto& [impl, ref] : known_)
+      if (alone && impl != self.impl() && impl->storage.get() == self->storage.get()) alone = false;
+    if (!alone) raise_not_implemented("a trace meets ", given.schema.name, ", which writes to an input or to a tensor that is seen in several ways");
+    op = given.functional;
+  } else if (given.form == OpForm::out || given.schema.writes) {
+    raise_not_implemented("a trace meets ", given.schema.full_name(), ", which writes to its argument");
+  }
+  const size_t n = op->schema.args.size();
+  std::vector<Graph::Argument> as(n);
+  std::vector<Value> with(n);
+  std::vector<Tensor> twins;
+  std::vector<std::vector<Tensor>> lists;
+  twins.reserve(n);
+  lists.reserve(n);
+  for (size_t i = 0; i < n; ++i) {
+    with[i] = args[i];
+    if (args[i].tag == Tag::tensor) {
+      as[i].refs = {ref_of(args[i].tensor())};
+      twins.push_back(twin_argument(args[i].tensor()));
+      with[i] = Value(twins.back());
+    } else if (args[i].tag == Tag::tensors) {
+      as[i].list = true;
+      lists.emplace_back();
+      for (const Tensor& t : args[i].tensor_list()) {
+        as[i].refs.push_back(ref_of(t));
+        lists.back().push_back(twin_argument(t));
+      }
+      with[i] = Value(lists.back());
+    } else {
+      as[i].value = graph_.keep(args[i]);
+      if (args[i].tag == Tag::device) with[i] = Value(Device(DeviceType::meta));
+      else if (args[i].is_none() && op->schema.args[i].type == ArgType::device && !(op->schema.tensor_mask | op->schema.list_mask)) with[i] = Value(Device(DeviceType::meta));
+    }
+  }
+  GradMode no(false);
+  Tracer* const mine = std::exchange(tracer, nullptr);
+  struct Back {
+    Tracer* t;
+    ~Back() { tracer = t; }
+  } back{mine};
+  Results r;
+  op->run(*op, with.data(), r);
+  if (r.size() == 0) raise_not_implemented("a trace meets ", op->schema.full_name(), ", which gives a plain value");
+  const int32_t node = graph_.call(*op, std::move(as));
+  if (self.defined()) {
+    FB_CHECK(r[0].sizes() == self.sizes(), given.schema.name, ": the result of shape ", r[0].sizes(), " does not fit into self of shape ", self.sizes());
+    if (r[0].dtype() != self.dtype()) raise_not_implemented("a trace meets ", given.schema.name, " whose result has another type than self");
+    known_[self.impl()] = {node, 0};
+    out.push(self);
+    return;
+  }
+  std::vector<Tensor> list;
+  for (int i = 0; i < r.size(); ++i) {
+    Tensor t = r[i];
+    if (t.defined() && !known_.contains(t.impl())) {
+      t->flags |= kTraced;
+      keep_.push_back(t);
+      known_[t.impl()] = {node, i};
+    } else if (t.defined()) {  // the argument itself: another object, so that each has one place
+      t = t.alias();
+      keep_.push_back(t);
+      known_[t.impl()] = {node, i};
+    }
+    if (r.is_list) list.push_back(std::move(t));
+    else out.push(std::move(t));
+  }
+  if (r.is_list) out.set_list(std::move(list));
+}
+
+Graph GraphTrace::finish(const std::vector<Tensor>& outputs) {
+  end();
+  for (const Tensor& t : outputs) graph_.outputs.push_back(ref_of(t));
+  return std::move(graph_);
+}
+
+}  // namespace fb::compile

@@ -1,0 +1,42 @@
+// Makes a graph of the operators that a piece of code calls: it runs on tensors without values that stand for the inputs.
+// Part of libtorch, as load.cpp is.
+#pragma once
+#include <map>
+
+#include "compile/graph.h"
+#include "dispatch/trace.h"
+
+namespace fb::compile {
+
+class GraphTrace final : public Tracer {
+ public:
+  GraphTrace() = default;
+  GraphTrace(const GraphTrace&) = delete;
+  ~GraphTrace();
+
+  // The tensor to run the code on in the place of t.
+  Tensor input(const Tensor& t);
+  // Between these the calling thread's operators on such tensors are followed. Raises NotImplementedError within for what
+  // cannot be: writes to inputs and views, values that the code reads.
+  void begin();
+  void end();
+  // The graph whose outputs are these tensors.
+  Graph finish(const std::vector<Tensor>& outputs);
+
+  void call(const OpEntry& op, const Value* args, Results& out) override;
+
+ private:
+  Graph::Ref ref_of(const Tensor& t);
+  Tensor twin(const Tensor& t);
+  Tensor twin_argument(const Tensor& t);
+
+  Graph graph_;
+  std::map<const TensorImpl*, Graph::Ref> known_;
+  std::map<const TensorImpl*, Tensor> twins_;   // of constants
+  std::vector<Tensor> keep_;                    // so that no address is used twice
+  Tracer* before_ = nullptr;
+  uint8_t flags_before_ = 0;
+  bool open_ = false;
+};
+
+}  // namespace fb::compile

@@ -1,0 +1,178 @@
+// Graphs made from what Python code calls, and their compiled form as a callable: positional tensors in, tensors out.
+#include "compile/compile.h"
+#include "compile/trace.h"
+#include "python/binding.h"
+
+namespace fb::py {
+namespace {
+
+using compile::Compiled;
+using compile::GraphTrace;
+
+constexpr int64_t kUnlocked = 32768;   // elements of the inputs from which on others may run meanwhile
+
+// ---- the callable ----
+enum class Shape : uint8_t { one, tuple, list };
+struct PyCompiled {
+  PyObject_HEAD
+  vectorcallfunc call;
+  Compiled* graph;
+  int inputs, outputs;
+  Shape shape;
+};
+PyTypeObject CompiledType{PyVarObject_HEAD_INIT(nullptr, 0)}, TracerType{PyVarObject_HEAD_INIT(nullptr, 0)};
+
+PyCompiled& as(PyObject* o) { return *reinterpret_cast<PyCompiled*>(o); }
+
+void take_inputs(const PyCompiled& c, PyObject* const* args, Py_ssize_t n, TensorImpl** to, int64_t* work) {
+  if (n != c.inputs) raise_type("the compiled graph takes ", c.inputs, " tensors, but ", int64_t(n), " were given");
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (!is_tensor(args[i])) raise_type("the compiled graph takes tensors; argument ", int64_t(i), " is of type ", Py_TYPE(args[i])->tp_name);
+    to[i] = unwrap(args[i]).impl();
+    *work += to[i]->numel;
+  }
+}
+
+PyObject* compiled_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  FB_PY_BEGIN
+  const PyCompiled& c = as(self);
+  if (kwnames && PyTuple_GET_SIZE(kwnames)) raise_type("the compiled graph takes no keyword arguments");
+  constexpr int kFew = 16;
+  TensorImpl* few[kFew];
+  std::vector<TensorImpl*> many;
+  TensorImpl** in = few;
+  if (c.inputs > kFew) {
+    many.resize(size_t(c.inputs));
+    in = many.data();
+  }
+  int64_t work = 0;
+  take_inputs(c, args, PyVectorcall_NARGS(nargsf), in, &work);
+  static const compile::Compiler& compiler = compile::compiler();
+  Tensor few_out[4];
+  std::vector<Tensor> many_out;
+  Tensor* out = few_out;
+  if (c.outputs > 4) {
+    many_out.resize(size_t(c.outputs));
+    out = many_out.data();
+  }
+  {
+    GilRelease release(work > kUnlocked);
+    compiler.call(*c.graph, in, out);
+  }
+  if (c.shape == Shape::one) return wrap(std::move(out[0]));
+  Obj r(checked(c.shape == Shape::tuple ? PyTuple_New(c.outputs) : PyList_New(c.outputs)));
+  for (int i = 0; i < c.outputs; ++i) {
+    PyObject* t = checked(wrap(std::move(out[i])));
+    if (c.shape == Shape::tuple) PyTuple_SET_ITEM(r.get(), i, t);
+    else PyList_SET_ITEM(r.get(), i, t);
+  }
+  return r.release();
+  FB_PY_END(nullptr)
+}
+PyObject* compiled_steps(PyObject* self, PyObject* args) {
+  FB_PY_BEGIN
+  std::vector<TensorImpl*> in(size_t(as(self).inputs));
+  int64_t work = 0;
+  take_inputs(as(self), &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), in.data(), &work);
+  return PyUnicode_FromString(compile::compiler().describe(*as(self).graph, in.data()).c_str());
+  FB_PY_END(nullptr)
+}
+void compiled_dealloc(PyObject* o) {
+  if (as(o).graph) compile::compiler().drop(as(o).graph);
+  PyObject_Free(o);
+}
+PyMethodDef compiled_methods[] = {{"steps", compiled_steps, METH_VARARGS, "steps(*inputs) -> str\n\nThe kernels, views and operators that a call with these inputs runs, one a line."}, {}};
+
+// ---- the tracer ----
+struct PyTracer {
+  PyObject_HEAD
+  GraphTrace* trace;
+};
+GraphTrace& trace_of(PyObject* o) { return *reinterpret_cast<PyTracer*>(o)->trace; }
+
+PyObject* tracer_new(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* o = type->tp_alloc(type, 0);
+  if (o) reinterpret_cast<PyTracer*>(o)->trace = new GraphTrace;
+  return o;
+}
+void tracer_dealloc(PyObject* o) {
+  delete reinterpret_cast<PyTracer*>(o)->trace;
+  Py_TYPE(o)->tp_free(o);
+}
+PyObject* tracer_input(PyObject* self, PyObject* t) {
+  FB_PY_BEGIN
+  return wrap(trace_of(self).input(tensor_arg(t, "input", "tensor")));
+  FB_PY_END(nullptr)
+}
+PyObject* tracer_enter(PyObject* self, PyObject*) {
+  trace_of(self).begin();
+  return Py_NewRef(self);
+}
+PyObject* tracer_exit(PyObject* self, PyObject*) {
+  trace_of(self).end();
+  Py_RETURN_FALSE;
+}
+PyObject* tracer_finish(PyObject* self, PyObject* outputs) {
+  FB_PY_BEGIN
+  const Shape shape = PyTuple_Check(outputs) ? Shape::tuple : PyList_Check(outputs) ? Shape::list : Shape::one;
+  std::vector<Tensor> out;
+  if (shape == Shape::one) out.push_back(tensor_arg(outputs, "finish", "outputs"));
+  else {
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(outputs);
+    for (Py_ssize_t i = 0; i < n; ++i) out.push_back(tensor_arg(PySequence_Fast_GET_ITEM(outputs, i), "finish", "outputs"));
+  }
+  compile::Graph g = trace_of(self).finish(out);
+  const int inputs = int(g.inputs.size());
+  Compiled* graph = compile::compiler().make(std::move(g));
+  auto* o = PyObject_New(PyCompiled, &CompiledType);
+  if (!o) throw PythonErrorSet{};
+  o->call = compiled_call;
+  o->graph = graph;
+  o->inputs = inputs;
+  o->outputs = int(out.size());
+  o->shape = shape;
+  return reinterpret_cast<PyObject*>(o);
+  FB_PY_END(nullptr)
+}
+PyMethodDef tracer_methods[] = {
+    {"input", tracer_input, METH_O, "input(tensor) -> Tensor\n\nA tensor without values that stands for the next input of the graph."},
+    {"__enter__", tracer_enter, METH_NOARGS, nullptr},
+    {"__exit__", tracer_exit, METH_VARARGS, nullptr},
+    {"finish", tracer_finish, METH_O, "finish(outputs) -> callable\n\nThe graph of what was called, giving a tensor, a tuple or a list of them."},
+    {}};
+
+PyObject* statistics(PyObject*, PyObject*) {
+  FB_PY_BEGIN
+  const compile::Statistics s = compile::compiler().statistics();
+  return Py_BuildValue("{s:L,s:d,s:d,s:L,s:d}", "kernels", static_cast<long long>(s.kernels), "milliseconds", s.milliseconds, "median", s.median,
+                       "loaded", static_cast<long long>(s.loaded), "loading", s.loading);
+  FB_PY_END(nullptr)
+}
+PyMethodDef functions[] = {{"_compile_statistics", statistics, METH_NOARGS, "_compile_statistics() -> dict\n\nKernels made by this process, and what they took."}, {}};
+
+}  // namespace
+
+void init_compiled(PyObject* m) {
+  CompiledType.tp_name = "torch._C._CompiledGraph";
+  CompiledType.tp_basicsize = sizeof(PyCompiled);
+  CompiledType.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL;
+  CompiledType.tp_vectorcall_offset = offsetof(PyCompiled, call);
+  CompiledType.tp_call = PyVectorcall_Call;
+  CompiledType.tp_dealloc = compiled_dealloc;
+  CompiledType.tp_methods = compiled_methods;
+  CompiledType.tp_doc = "A graph of operators in machine code: positional tensors in, a tensor or several out.";
+  checked(PyType_Ready(&CompiledType));
+  TracerType.tp_name = "torch._C._GraphTracer";
+  TracerType.tp_basicsize = sizeof(PyTracer);
+  TracerType.tp_flags = Py_TPFLAGS_DEFAULT;
+  TracerType.tp_new = tracer_new;
+  TracerType.tp_dealloc = tracer_dealloc;
+  TracerType.tp_methods = tracer_methods;
+  TracerType.tp_doc = "Follows the operators that code calls: with tracer: out = code(*map(tracer.input, inputs)).";
+  checked(PyType_Ready(&TracerType));
+  checked(PyModule_AddObjectRef(m, "_CompiledGraph", reinterpret_cast<PyObject*>(&CompiledType)));
+  checked(PyModule_AddObjectRef(m, "_GraphTracer", reinterpret_cast<PyObject*>(&TracerType)));
+  checked(PyModule_AddFunctions(m, functions));
+}
+
+}  // namespace fb::py

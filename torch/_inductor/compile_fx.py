@@ -1,0 +1,71 @@
+"""From a graph of operators, or any code without data-dependent control flow, to fused machine code."""
+from .. import _C
+from .._tensor import Tensor
+from ..utils import _pytree
+
+
+class _Restored:
+    """A compiled graph whose code gave or took more than tensors: put back around it."""
+
+    def __init__(self, graph, which, spec, leaves):
+        self._graph, self._which, self._spec, self._leaves = graph, which, spec, leaves
+
+    def steps(self, *inputs):
+        return self._graph.steps(*(inputs[i] for i in self._which))
+
+    def __call__(self, *inputs):
+        found = iter(self._graph(*(inputs[i] for i in self._which)))
+        return _pytree.tree_unflatten([next(found) if isinstance(x, Tensor) else x for x in self._leaves], self._spec)
+
+
+class _ByNumbers:
+    """One compiled graph for each set of the inputs that are no tensors: they are part of the graph."""
+
+    def __init__(self, code, which):
+        self._code, self._which, self._made = code, which, {}
+
+    def __call__(self, *inputs):
+        key = tuple((type(x), x) for x in inputs if not isinstance(x, Tensor))
+        if key not in self._made:
+            self._made[key] = _followed(self._code, inputs)
+        return self._made[key](*inputs)
+
+
+def _followed(code, inputs):
+    tracer = _C._GraphTracer()
+    stand_ins = [tracer.input(x) if isinstance(x, Tensor) else x for x in inputs]
+    try:
+        with tracer:
+            out = code(*stand_ins)
+        which = [i for i, x in enumerate(inputs) if isinstance(x, Tensor)]
+        plain = isinstance(out, Tensor) or (type(out) in (tuple, list) and all(isinstance(x, Tensor) for x in out) and out)
+        if plain and len(which) == len(inputs):
+            return tracer.finish(out)
+        leaves, spec = _pytree.tree_flatten(out)
+        graph = tracer.finish(tuple(x for x in leaves if isinstance(x, Tensor)))
+        return _Restored(graph, which, spec, [x if not isinstance(x, Tensor) else Tensor() for x in leaves])
+    except Exception:
+        return code  # reads values, writes to what others see, or raises: it says itself what it has to say
+
+
+def compile_fx(model_, example_inputs_, **unused):
+    """compile_fx(gm, example_inputs) -> callable
+
+    The callable takes what gm takes and gives what gm gives, with the same bits. gm, a torch.fx.GraphModule or any
+    callable, is followed once on tensors of the examples' shapes; other shapes are planned when they come, with the same
+    kernels where only sizes differ. Where a gradient is wanted of an input, operators are called one by one. A gm that
+    reads values or writes to its inputs is returned as it is.
+    """
+    if any(not isinstance(x, Tensor) for x in example_inputs_):
+        return _ByNumbers(model_, None)
+    return _followed(model_, example_inputs_)
+
+
+def compile(gm, example_inputs, options=None):
+    """compile(gm, example_inputs, options=None) -> callable
+
+    See compile_fx. options, settings of other compilers, must be None or empty.
+    """
+    if options:
+        raise NotImplementedError(f"options of compile are not there yet: {sorted(options)}")
+    return compile_fx(gm, example_inputs)
