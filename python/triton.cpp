@@ -7,14 +7,13 @@
 #include <cstring>
 #include <vector>
 
-#include "compile/compile.h"
 #include "compile/triton/launch.h"
 #include "compile/triton/program.h"
 
 namespace fb::py {
 namespace {
 
-const triton::Table& table() { return *compile::compiler().triton; }
+using triton::table;
 
 // ---- programs ----
 int64_t whole(PyObject* o) {
@@ -155,12 +154,16 @@ struct Arguments {
   int count = 0;
   struct Range {
     const char *lo, *hi;
+    int area;                         // number of the first tensor that shares memory with this one
   };
   std::vector<Range> memory;          // of the tensors so far
 
   void word(int64_t w) {
     if (count == triton::kMostParameters) raise_not_implemented("a kernel takes at most ", triton::kMostParameters, " arguments");
     words[count++] = w;
+  }
+  void finish() {
+    for (const Range& r : memory) key.push_back(r.area);
   }
   // False where Python has to look at it.
   bool add(PyObject* o, Kind kind) {
@@ -170,16 +173,19 @@ struct Arguments {
     }
     if (is_tensor(o)) {
       const Tensor& t = unwrap(o);
-      if (!t.defined() || !t.device().is_cpu()) return false;
+      if (!t.defined() || !t.device().is_cpu() || t->layout != Layout::strided || !t.storage()) return false;
       char* data = t.numel() ? static_cast<char*>(t.data()) : nullptr;
       word(reinterpret_cast<int64_t>(data));
       const char* lo = data ? static_cast<const char*>(t.storage()->data) : nullptr;
-      const Range r{lo, data ? lo + t.storage()->nbytes : nullptr};
-      int64_t shared = int64_t(memory.size());   // the first that this one shares memory with
-      for (size_t i = 0; i < memory.size() && shared == int64_t(memory.size()); ++i)
-        if (r.lo < memory[i].hi && memory[i].lo < r.hi) shared = int64_t(i);
-      memory.push_back(r);
-      key.push_back(1000 + int64_t(t.dtype()) + (shared << 16));
+      memory.push_back({lo, data ? lo + t.storage()->nbytes : nullptr, int(memory.size())});
+      const Range& own = memory.back();
+      for (size_t i = 0; i + 1 < memory.size(); ++i) {
+        if (own.lo >= memory[i].hi || memory[i].lo >= own.hi || memory[i].area == own.area) continue;
+        const int a = memory[i].area < own.area ? memory[i].area : own.area, b = memory[i].area + own.area - a;
+        for (Range& other : memory)
+          if (other.area == b) other.area = a;
+      }
+      key.push_back(1000 + int64_t(t.dtype()));
       return true;
     }
     if (o == Py_None) {
@@ -310,6 +316,7 @@ PyObject* call_launch(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
     }
     if (!a.add(values[i], Kind((*c->kinds)[size_t(i)]))) return fall_back(l, args, n, kwnames);
   }
+  a.finish();
   const Known* k = find(c, a);
   if (!k) return fall_back(l, args, n, kwnames);
   const Obj result(Py_NewRef(k->result));
@@ -338,11 +345,15 @@ void bind(Cache* c, PyObject* values, Arguments& a) {
     PyObject* o = PyTuple_GET_ITEM(values, i);
     if (a.add(o, Kind((*c->kinds)[size_t(i)]))) continue;
     const char* name = words_of(PyTuple_GET_ITEM(c->names, i));
+    if (is_tensor(o) && unwrap(o).defined() && unwrap(o).device().is_cpu())
+      raise_value("kernel argument ", name, " is no strided tensor; kernels take no others");
     if (is_tensor(o)) raise_value("kernel argument ", name, " lies on device ", unwrap(o).device(), "; kernels here run on the CPU");
     raise_type("kernel argument ", name, " is of type ", Py_TYPE(o)->tp_name, "; tensors, numbers, truth values and None are possible, others as tl.constexpr");
   }
+  a.finish();
 }
-// key(values) -> the key as a tuple of integers, without the constants.
+// key(values) -> the key without the constants, as a tuple of integers: one for each argument, then for each tensor the
+// number of the first that it shares memory with.
 PyObject* cache_key(PyObject* self, PyObject* values) {
   FB_PY_BEGIN
   Arguments a;

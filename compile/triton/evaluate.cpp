@@ -178,7 +178,11 @@ Lanes Lowering::evaluate(Id id, const Place& at) {
   for (size_t s = scopes_.size(); s-- > 0;)
     if (const auto found = scopes_[s].known.find(key); found != scopes_[s].known.end()) return found->second;
   const bool kept = room_[size_t(id)] >= 0;
-  const Lanes v = kept ? load_room(room_[size_t(id)], n.shape, n.elem, at) : compute(id, at);
+  Lanes v = kept ? load_room(room_[size_t(id)], n.shape, n.elem, at) : compute(id, at);
+  if (on_the_way_[size_t(id)] >= 0) {
+    v = {b_.splat(wide(v, at.lanes), at.lanes), false, 0, kNone};
+    store_room(on_the_way_[size_t(id)], n.shape, n.elem, at, v.id);
+  }
   scopes_.back().known.emplace(std::move(key), v);
   return v;
 }
@@ -191,9 +195,45 @@ Lanes Lowering::moved(Id argument, Lanes first) {
   return first;
 }
 
+bool Lowering::view(const Node& n, const Place& at, Place& to) {
+  to.lanes = at.lanes;
+  switch (n.op) {
+    case Op::broadcast: {
+      const Node& x = p_[n.in[0]];
+      to.at = at.at;
+      for (size_t d = 0; d < x.shape.size(); ++d)
+        if (x.shape[d] == 1) to.at[d] = {};
+      return true;
+    }
+    case Op::expand:
+      to.at = at.at;
+      to.at.erase(to.at.begin() + n.imm);
+      return true;
+    case Op::reshape: to = linear(at, n.shape, p_[n.in[0]].shape); return true;
+    case Op::permute:
+      to.at.resize(at.at.size());
+      for (size_t d = 0; d < at.at.size(); ++d) to.at[size_t(n.attrs[d])] = at.at[d];
+      return true;
+    case Op::flip: {
+      to.at = at.at;
+      Index& i = to.at[size_t(n.imm)];
+      const Value end = b_.integer(n.shape[size_t(n.imm)] - 1);
+      if (i.each != kNone) i.each = b_.apply(TOp::sub, end, i.each);
+      else i = {i.base == kNone ? end : b_.apply(TOp::sub, end, i.base), -i.step, kNone};
+      return true;
+    }
+    case Op::split:
+      to.at = at.at;
+      to.at.push_back({n.imm ? b_.integer(n.imm) : kNone, 0, kNone});
+      return true;
+    default: return false;
+  }
+}
+
 Lanes Lowering::compute(Id id, const Place& at) {
   const Node& n = p_[id];
   Place to;
+  if (view(n, at, to)) return evaluate(n.in[0], to);
   to.lanes = at.lanes;
   switch (n.op) {
     case Op::arange: {
@@ -207,30 +247,6 @@ Lanes Lowering::compute(Id id, const Place& at) {
       return {base, i.step != 0, i.step, kNone};
     }
     case Op::splat: return evaluate(n.in[0], at);
-    case Op::broadcast: {
-      const Node& x = p_[n.in[0]];
-      to.at = at.at;
-      for (size_t d = 0; d < x.shape.size(); ++d)
-        if (x.shape[d] == 1) to.at[d] = {};
-      return evaluate(n.in[0], to);
-    }
-    case Op::expand:
-      to.at = at.at;
-      to.at.erase(to.at.begin() + n.imm);
-      return evaluate(n.in[0], to);
-    case Op::reshape: return evaluate(n.in[0], linear(at, n.shape, p_[n.in[0]].shape));
-    case Op::permute:
-      to.at.resize(at.at.size());
-      for (size_t d = 0; d < at.at.size(); ++d) to.at[size_t(n.attrs[d])] = at.at[d];
-      return evaluate(n.in[0], to);
-    case Op::flip: {
-      to.at = at.at;
-      Index& i = to.at[size_t(n.imm)];
-      const Value end = b_.integer(n.shape[size_t(n.imm)] - 1);
-      if (i.each != kNone) i.each = b_.apply(TOp::sub, end, i.each);
-      else i = {i.base == kNone ? end : b_.apply(TOp::sub, end, i.base), -i.step, kNone};
-      return evaluate(n.in[0], to);
-    }
     case Op::cat: {
       to.at = at.at;
       const int64_t half = n.shape[0] / 2;
@@ -247,10 +263,6 @@ Lanes Lowering::compute(Id id, const Place& at) {
       const Value first = b_.apply(TOp::eq, index_lanes(last, at.lanes), b_.integer(0));
       return {b_.apply(TOp::select, first, lanes_of(n.in[0], to), lanes_of(n.in[1], to)), false, 0, kNone};
     }
-    case Op::split:
-      to.at = at.at;
-      to.at.push_back({n.imm ? b_.integer(n.imm) : kNone, 0, kNone});
-      return evaluate(n.in[0], to);
     case Op::gather: {
       to.at = at.at;
       const Value i = b_.convert(full_lanes(n.in[1], at), Elem::i64);
@@ -309,60 +321,91 @@ Lanes Lowering::lanewise(const Node& n, const Place& at) {
   return {r, false, 0, kNone};
 }
 
+// A mask that compares numbers in rising or falling order with one number holds everywhere where it does at the one end.
+Value Lowering::all_on(Id id, const Place& at) {
+  const Node& n = p_[id];
+  bool uniform = true;
+  for (const Index& i : at.at) uniform &= i.uniform();
+  if (!n.tile || uniform || room_[size_t(id)] >= 0) return all(lanes_of(id, at));
+  Place to;
+  if (view(n, at, to)) return all_on(n.in[0], to);
+  if (n.op == Op::splat) return all_on(n.in[0], at);
+  if (n.op == Op::lanewise && n.lane == TOp::bit_and) return b_.apply(TOp::bit_and, all_on(n.in[0], at), all_on(n.in[1], at));
+  if (n.op == Op::lanewise && n.lane >= TOp::lt && n.lane <= TOp::ge) {
+    Lanes x[2] = {evaluate(n.in[0], at), evaluate(n.in[1], at)};
+    for (int side = 0; side < 2; ++side) {
+      Lanes& r = x[side];
+      const Lanes& other = x[1 - side];
+      if (!r.ramp || r.step_id != kNone || other.ramp || b_.type(other.id).lanes > 1) continue;
+      const bool upper = (n.lane == TOp::lt || n.lane == TOp::le) == (side == 0);   // the greatest must hold
+      const int64_t far = r.step * (at.lanes - 1);
+      Value end = r.id;
+      if ((r.step > 0) == upper) {
+        const Elem e = b_.type(end).elem;
+        const int bits = 8 * tile::bytes_of(e);
+        end = add(end, b_.constant_bits(e, bits == 64 ? far : far & ((int64_t(1) << bits) - 1)));
+      }
+      return side == 0 ? b_.apply(n.lane, end, other.id) : b_.apply(n.lane, other.id, end);
+    }
+  }
+  return all(lanes_of(id, at));
+}
+
 Lanes Lowering::load(const Node& n, const Place& at) {
   const Lanes address = evaluate(n.in[0], at);
-  Value mask = kNone, other = kNone;
-  if (n.in.size() == 3) {
-    mask = lanes_of(n.in[1], at);
-    other = lanes_of(n.in[2], at);
+  const bool masked = n.in.size() == 3;
+  bool one = !address.ramp && b_.type(address.id).lanes == 1;
+  if (one && masked) {
+    // One address for all lanes; a mask or another number may still differ from lane to lane.
+    const Value mask = lanes_of(n.in[1], at), other = lanes_of(n.in[2], at);
+    one = b_.type(mask).lanes == 1 && b_.type(other).lanes == 1;
   }
-  const bool one = !address.ramp && b_.type(address.id).lanes == 1 && (mask == kNone || (b_.type(mask).lanes == 1 && b_.type(other).lanes == 1));
-  return {load_from(address, n.elem, one ? 1 : at.lanes, mask, other), false, 0, kNone};
+  return {load_from(address, n.elem, one ? 1 : at.lanes, masked ? Mask{n.in[1], &at} : Mask{}, masked ? n.in[2] : -1), false, 0, kNone};
 }
-Value Lowering::load_from(const Lanes& address, Elem e, int lanes, Value mask, Value other) {
+Value Lowering::load_from(const Lanes& address, Elem e, int lanes, const Mask& mask, Id other) {
+  const bool masked = mask.id >= 0;
+  auto rest = [&] { return b_.splat(lanes_of(other, *mask.at), lanes); };
   if (lanes == 1) {
-    if (mask == kNone) return b_.load(address.id, e);
-    std::vector<Value> r{other};
-    b_.loop(b_.integer(0), b_.convert(mask, Elem::i64), b_.integer(1), r, [&](Value, std::vector<Value>& c) { c[0] = b_.load(address.id, e); });
+    if (!masked) return b_.load(address.id, e);
+    std::vector<Value> r{rest()};
+    b_.loop(b_.integer(0), b_.convert(lanes_of(mask.id, *mask.at), Elem::i64), b_.integer(1), r, [&](Value, std::vector<Value>& c) { c[0] = b_.load(address.id, e); });
     return r[0];
   }
-  if (mask != kNone) mask = b_.splat(mask, lanes), other = b_.splat(other, lanes);
   const int size = tile::bytes_of(e);
-  const Value step = b_.integer(size);
   const Value at = b_.splat(wide(address, lanes), lanes);
   auto either = [&](Value truth, auto&& yes, auto&& no) {
-    std::vector<Value> r{mask != kNone ? other : b_.splat(b_.convert(b_.constant_bits(Elem::i32, 0), e), lanes)};
-    b_.loop(b_.integer(0), b_.convert(truth, Elem::i64), b_.integer(1), r, [&](Value, std::vector<Value>& c) { c[0] = yes(); });
-    b_.loop(b_.integer(0), b_.convert(b_.apply(TOp::bit_not, truth), Elem::i64), b_.integer(1), r, [&](Value, std::vector<Value>& c) { c[0] = no(); });
+    std::vector<Value> r{b_.splat(zero(e), lanes)};
+    b_.loop(b_.integer(0), b_.convert(truth, Elem::i64), b_.integer(1), r, [&](Value, std::vector<Value>& c) { scoped([&] { c[0] = yes(); }); });
+    b_.loop(b_.integer(0), b_.convert(b_.apply(TOp::bit_not, truth), Elem::i64), b_.integer(1), r, [&](Value, std::vector<Value>& c) { scoped([&] { c[0] = no(); }); });
     return r[0];
   };
-  auto plain = [&](Value a) { return mask == kNone ? b_.load(a, e) : b_.load(a, e, mask, other); };
-  if (address.ramp) {
-    if (mask == kNone || size >= 4 || address.step_id != kNone || address.step != size) return plain(at);
-    return either(all(mask), [&] { return b_.load(at, e); }, [&] { return plain(at); });
+  auto plain = [&](Value a) { return masked ? b_.load(a, e, b_.splat(lanes_of(mask.id, *mask.at), lanes), rest()) : b_.load(a, e); };
+  if (masked) {
+    if (address.ramp && (address.step_id != kNone || address.step != size)) return plain(at);
+    return either(all_on(mask.id, *mask.at), [&] { return load_from(address, e, lanes, {}, -1); }, [&] { return plain(at); });
   }
   // Neighbours after all? Offsets taken modulo something mostly are.
-  if (b_.type(address.id).lanes != lanes || lanes < 4) return plain(at);
+  if (address.ramp || b_.type(address.id).lanes != lanes || lanes < 4) return plain(at);
   Value first = at;
   while (b_.type(first).lanes > 1) first = b_.apply(TOp::low, first);
-  const Value run = b_.ramp(first, step, lanes);
+  const Value run = b_.ramp(first, b_.integer(size), lanes);
   const Value same = b_.apply(TOp::eq, b_.bitcast(at, Elem::i64), b_.bitcast(run, Elem::i64));
   return either(all(same), [&] { return plain(run); }, [&] { return plain(at); });
 }
-void Lowering::store_to(const Lanes& address, Elem e, int lanes, Value v, Value mask) {
-  const int size = tile::bytes_of(e);
+void Lowering::store_to(const Lanes& address, Elem e, int lanes, Value v, const Mask& mask) {
+  const bool masked = mask.id >= 0;
   if (lanes == 1) {
-    if (mask == kNone) return b_.store(address.id, v);
-    return when(mask, [&] { b_.store(address.id, v); });
+    if (!masked) return b_.store(address.id, v);
+    return when(lanes_of(mask.id, *mask.at), [&] { b_.store(address.id, v); });
   }
   const Value at = b_.splat(wide(address, lanes), lanes);
   v = b_.splat(v, lanes);
-  if (mask == kNone) return b_.store(at, v);
-  mask = b_.splat(mask, lanes);
-  if (size >= 4 || !address.ramp || address.step_id != kNone || address.step != size) return b_.store(at, v, mask);
-  const Value whole = all(mask);
+  if (!masked) return b_.store(at, v);
+  auto some = [&] { b_.store(at, v, b_.splat(lanes_of(mask.id, *mask.at), lanes)); };
+  if (!address.ramp || address.step_id != kNone || address.step != tile::bytes_of(e)) return some();
+  const Value whole = all_on(mask.id, *mask.at);
   when(whole, [&] { b_.store(at, v); });
-  when(b_.apply(TOp::bit_not, whole), [&] { b_.store(at, v, mask); });
+  when(b_.apply(TOp::bit_not, whole), some);
 }
 
 }  // namespace fb::triton

@@ -84,9 +84,11 @@ void say(int64_t message, void*, const void* const* in) {
   std::fflush(stdout);
 }
 
-Kernel* make_kernel(const Program& p, bool interpreted) {
+Kernel* make_kernel(const Program& given, bool interpreted) {
+  Program p = given;
   const auto start = std::chrono::steady_clock::now();
   if (const std::string fault = verify(p); !fault.empty()) raise_runtime("kernel ", p.name, ": ", fault);
+  drop_unused(p);
   auto k = std::make_unique<Kernel>();
   const Plan plan = plan_of(p);
   Lowered l = lower(p, plan);
@@ -152,6 +154,11 @@ const tile::Named* named(const char* name) {
   return nullptr;
 }
 }  // namespace
-constinit const Table table{make_kernel, facts, listing, launch, named};
 
 }  // namespace fb::triton
+
+extern "C" [[gnu::visibility("default")]] const fb::triton::Table* fb_triton() {
+  using namespace fb::triton;
+  static constexpr Table t{make_kernel, facts, listing, launch, named};
+  return &t;
+}

@@ -20,7 +20,7 @@ struct Message {
   tile::Elem elem;
   bool requirement, hexadecimal;
 };
-constexpr int kFailedRequirement = 1;   // a bit among the errors a program returns
+constexpr int kFailedRequirement = 16;  // a bit among the errors a program returns; none of tile::Errors
 // A lane of a message: in holds the program's ids (3), the number of the element or -1, and the value as f64 or i64.
 void say(int64_t message, void*, const void* const* in);
 
@@ -48,6 +48,9 @@ struct Table {
   void (*launch)(const Kernel& k, const int64_t* words, int count, const int64_t grid[3]);
   const tile::Named* (*named)(const char* name);   // a function by its name; null where there is none
 };
-extern const Table table;
+// Raises RuntimeError where libtorch_compile cannot be loaded.
+const Table& table();
 
 }  // namespace fb::triton
+
+extern "C" const fb::triton::Table* fb_triton();

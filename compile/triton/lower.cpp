@@ -12,7 +12,8 @@ using tile::kNone;
 using TOp = tile::Op;
 
 Lowering::Lowering(const Program& p, const Plan& plan)
-    : p_(p), plan_(plan), b_(out_), value_(p.nodes.size(), kNone), room_(p.nodes.size(), -1), moved_by_(p.nodes.size(), kNone), first_of_(p.nodes.size(), -1) {
+    : p_(p), plan_(plan), b_(out_), value_(p.nodes.size(), kNone), room_(p.nodes.size(), -1), moved_by_(p.nodes.size(), kNone), first_of_(p.nodes.size(), -1),
+      on_the_way_(p.nodes.size(), -1) {
   out_.name = p.name;
   scopes_.emplace_back();
 }
@@ -47,14 +48,69 @@ Value Lowering::zero(Elem e) {
 
 void Lowering::region(int32_t r) {
   for (Id id : p_.regions[size_t(r)].body) node(id);
+  fill_waiting();
+}
+
+// A stored tile waits for the next node that does something. Where that is a reduction over the tile, or over what is made
+// of it lane by lane, its loop fills the memory as it goes: one pass instead of two.
+void Lowering::fill_waiting() {
+  std::vector<Id> list;
+  list.swap(waiting_);
+  for (Id id : list) {
+    const int64_t at = room(p_[id].numel(), p_[id].elem);
+    fill_room(at, id, p_[id].elem);
+    room_[size_t(id)] = at;
+  }
+}
+int Lowering::computes(Id x, Id a) {
+  if (x == a) return 1;
+  const Node& n = p_[x];
+  if (!n.tile || room_[size_t(x)] >= 0) return 0;
+  if (const auto known = computes_.find({x, a}); known != computes_.end()) return known->second;
+  int most = 0;
+  if (n.op == Op::argument || n.op == Op::result) {
+    most = first_of_[size_t(x)] >= 0 && computes(first_of_[size_t(x)], a) ? 2 : 0;
+  } else {
+    for (Id i : n.in) most = std::max(most, computes(i, a));
+    const bool lanes = n.op == Op::lanewise || n.op == Op::call || n.op == Op::convert || n.op == Op::bitcast;
+    if (most && !lanes) most = 2;
+  }
+  return computes_[{x, a}] = most;
+}
+void Lowering::fill_on_the_way(const Node& reduction) {
+  std::vector<Id> later;
+  computes_.clear();
+  for (size_t i = 0; i < waiting_.size(); ++i) {
+    const Id a = waiting_[i];
+    int once = 0;
+    for (Id x : reduction.in) once = std::max(once, computes(x, a));
+    // What another waiting tile is made of is filled with that one, or before.
+    for (size_t k = 0; k < waiting_.size() && once == 1; ++k)
+      if (waiting_[k] != a && computes(waiting_[k], a) == 2) once = 2;
+    if (once == 1 && p_[a].shape == p_[reduction.in[0]].shape) later.push_back(a);
+  }
+  std::erase_if(waiting_, [&](Id a) { return std::find(later.begin(), later.end(), a) != later.end(); });
+  fill_waiting();
+  waiting_ = later;
+  for (Id a : later) on_the_way_[size_t(a)] = room(p_[a].numel(), p_[a].elem);
 }
 
 void Lowering::node(Id id) {
   const Node& n = p_[id];
   switch (n.op) {
+    case Op::reduce:
+      fill_on_the_way(n);
+      reduce(id);
+      for (Id a : waiting_) std::swap(room_[size_t(a)], on_the_way_[size_t(a)]);
+      waiting_.clear();
+      return;
+    case Op::store: case Op::atomic: case Op::scan: case Op::dot: case Op::sort: case Op::histogram: case Op::tell: case Op::require: case Op::loop:
+    case Op::loop_while: case Op::branch: fill_waiting(); break;
+    default: break;
+  }
+  switch (n.op) {
     case Op::store: return store(n);
     case Op::atomic: return atomic(id);
-    case Op::reduce: return reduce(id);
     case Op::scan: return scan(id);
     case Op::dot: return dot(id);
     case Op::sort: return sort(id);
@@ -76,9 +132,7 @@ void Lowering::node(Id id) {
   if (!n.tile) {
     value_[size_t(id)] = scalar_of(n);
   } else if (plan_.stored[size_t(id)]) {
-    const int64_t at = room(n.numel(), n.elem);
-    fill_room(at, id, n.elem);
-    room_[size_t(id)] = at;
+    waiting_.push_back(id);
   }
 }
 
@@ -102,7 +156,7 @@ Value Lowering::scalar_of(const Node& n) {
       return b_.apply(n.lane, in(0), in(1), in(2));
     case Op::offset: return add(in(0), mul(b_.convert(in(1), Elem::i64), n.imm));
     case Op::load:
-      return load_from({in(0), false, 0, kNone}, n.elem, 1, n.in.size() == 3 ? in(1) : kNone, n.in.size() == 3 ? in(2) : kNone);
+      return load_from({in(0), false, 0, kNone}, n.elem, 1, n.in.size() == 3 ? Mask{n.in[1], &scalar_place_} : Mask{}, n.in.size() == 3 ? n.in[2] : -1);
     default: raise_runtime("a kernel's ", name_of(n.op), " gives no scalar");
   }
 }
@@ -131,6 +185,23 @@ void Lowering::arrive(const Region& r, size_t skip, const Value* carried) {
     else if (plan_.moving[size_t(a)]) moved_by_[size_t(a)] = *carried++;
   }
 }
+// How x reads the loop argument a where it is computed: 0 not at all, 1 lane for lane, 2 in another order.
+int Lowering::reads(Id x, Id a) {
+  if (x == a) return 1;
+  const Node& n = p_[x];
+  if (!n.tile || room_[size_t(x)] >= 0) return 0;
+  const auto [at, fresh] = reads_.try_emplace({x, a}, 0);
+  if (!fresh) return at->second;
+  return at->second = reads_anew(x, a);
+}
+int Lowering::reads_anew(Id x, Id a) {
+  const Node& n = p_[x];
+  if (n.op == Op::argument || n.op == Op::result) return first_of_[size_t(x)] >= 0 && first_of_[size_t(x)] != x ? reads(first_of_[size_t(x)], a) : 0;
+  const bool lanes = n.op == Op::lanewise || n.op == Op::call || n.op == Op::convert || n.op == Op::bitcast || n.op == Op::offset || n.op == Op::load;
+  int most = 0;
+  for (Id i : n.in) most = std::max(most, reads(i, a));
+  return most && !lanes ? 2 : most;
+}
 std::vector<Value> Lowering::depart(const Region& r, size_t go, size_t skip) {
   std::vector<Value> carried;
   struct Copy {
@@ -138,6 +209,20 @@ std::vector<Value> Lowering::depart(const Region& r, size_t go, size_t skip) {
     Id argument;
   };
   std::vector<Copy> copies;
+  reads_.clear();
+  // Tiles made lane by lane of what they replace are written where that lies, all of one shape in one loop.
+  std::vector<std::pair<Id, Id>> direct;   // (argument, what it becomes)
+  auto stays_in_lanes = [&](size_t k) {
+    const Id a = r.arguments[k], y = r.yields[k - skip + go];
+    if (room_[size_t(y)] >= 0 || y == a) return false;
+    for (size_t j = skip; j < r.arguments.size(); ++j) {
+      const Id b = r.arguments[j], z = r.yields[j - skip + go];
+      if (!p_[b].tile || plan_.moving[size_t(b)]) continue;
+      const bool together = room_[size_t(z)] < 0 && p_[z].shape == p_[y].shape;
+      if (reads(z, a) > (together ? 1 : 0) || reads(y, b) > (together ? 1 : 0)) return false;
+    }
+    return true;
+  };
   for (size_t k = skip; k < r.arguments.size(); ++k) {
     const Id a = r.arguments[k], y = r.yields[k - skip + go];
     const Node& arg = p_[a];
@@ -155,6 +240,8 @@ std::vector<Value> Lowering::depart(const Region& r, size_t go, size_t skip) {
         }
       }
       carried.push_back(sum);
+    } else if (stays_in_lanes(k)) {
+      direct.push_back({a, y});
     } else if (y != a && room_[size_t(y)] != room_[size_t(a)]) {
       // Aside first: another of the carried tiles may be made from this one.
       int64_t from = room_[size_t(y)];
@@ -164,6 +251,20 @@ std::vector<Value> Lowering::depart(const Region& r, size_t go, size_t skip) {
       }
       copies.push_back({from, room_[size_t(a)], a});
     }
+  }
+  while (!direct.empty()) {
+    const std::vector<int64_t> shape = p_[direct[0].first].shape;
+    scoped([&] {
+      each(shape, kLanes, [&](const Place& at) {
+        std::vector<Value> v;
+        for (const auto& [a, y] : direct)
+          if (p_[a].shape == shape) v.push_back(full_lanes(y, at));
+        size_t i = 0;
+        for (const auto& [a, y] : direct)
+          if (p_[a].shape == shape) store_room(room_[size_t(a)], shape, p_[a].elem, at, v[i++]);
+      });
+    });
+    std::erase_if(direct, [&](const auto& d) { return p_[d.first].shape == shape; });
   }
   for (const Copy& c : copies) {
     const Node& arg = p_[c.argument];

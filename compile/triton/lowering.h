@@ -46,12 +46,17 @@ class Lowering {
   // ---- lower.cpp: order, scalars, loops ----
   void region(int32_t r);
   void node(Id id);
+  void fill_waiting();                      // tiles that were to be filled on the way of a reduction
+  void fill_on_the_way(const Node& reduction);
+  int computes(Id x, Id a);                 // 0: x does not need a; 1: always, lane for lane; 2: else
   Value scalar_of(const Node& n);
   void loop(Id id);
   void loop_while(Id id);
   void branch(Id id);
   std::vector<Value> enter(const Region& r, const Node& n, size_t first, size_t skip);   // what a loop carries at first
   void arrive(const Region& r, size_t skip, const Value* carried);                        // in its body
+  int reads(Id x, Id a);
+  int reads_anew(Id x, Id a);
   std::vector<Value> depart(const Region& r, size_t go, size_t skip);                     // at its end
   void leave(Id id, const Node& n, const Region& r, size_t first, size_t skip, const Value* carried);
   Value zero(Elem e);
@@ -87,8 +92,15 @@ class Lowering {
   Lanes load_room(int64_t offset, const std::vector<int64_t>& shape, Elem e, const Place& at);
   void store_room(int64_t offset, const std::vector<int64_t>& shape, Elem e, const Place& at, Value v);
   Lanes load(const Node& n, const Place& at);
-  Value load_from(const Lanes& address, Elem e, int lanes, Value mask, Value other);
-  void store_to(const Lanes& address, Elem e, int lanes, Value v, Value mask);
+  // A tile of truth values at a place, when it is needed.
+  struct Mask {
+    Id id = -1;                        // -1: all lanes are on
+    const Place* at = nullptr;
+  };
+  Value load_from(const Lanes& address, Elem e, int lanes, const Mask& mask, Id other);
+  void store_to(const Lanes& address, Elem e, int lanes, Value v, const Mask& mask);
+  Value all_on(Id mask, const Place& at);   // whether all lanes are; cheap where the mask compares a ramp
+  bool view(const Node& n, const Place& at, Place& of);   // the place in a view's operand
   bool constant(Value v, int64_t& out) const;
   Value all(Value mask) { return b_.apply(tile::Op::bit_not, b_.any(b_.apply(tile::Op::bit_not, mask))); }
   Value add(Value a, Value b) { return b_.apply(tile::Op::add, a, b); }
@@ -145,6 +157,7 @@ class Lowering {
   const Plan& plan_;
   tile::Program out_;
   tile::Builder b_;
+  const Place scalar_place_;
   Value scratch_ = tile::kNone;
   Value program_[6];
   std::vector<Value> words_;
@@ -159,6 +172,9 @@ class Lowering {
   };
   std::map<std::pair<Id, size_t>, Outcome> outcomes_;   // (loop, branch, reduction; number)
   std::vector<Scope> scopes_;
+  std::map<std::pair<Id, Id>, int> reads_, computes_;
+  std::vector<Id> waiting_;                 // stored tiles that nothing has needed so far
+  std::vector<int64_t> on_the_way_;         // of those that the loop at hand fills: where
   int64_t top_ = 0, most_ = 0;
 };
 

@@ -2,6 +2,8 @@
 // time, inside the loop of what uses it: that is how elementwise work is fused. Memory is for what is used in several such
 // loops and is not cheap, for what a loop's body uses again in each round, and for loads that a store might overtake.
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "compile/triton/program.h"
 
@@ -29,7 +31,8 @@ struct Planner {
   std::vector<int32_t> region_of, place_of;
   std::vector<std::vector<Effect>> effects;   // by region
   std::vector<Id> owner;                      // the loop or branch of a region
-  std::vector<int> cost;
+  std::vector<int> cost, own;                 // operations to compute an element, with and without what it is made of
+  std::map<std::pair<Id, Id>, bool> depends_, in_lanes_;
 
   explicit Planner(const Program& program) : p(program) {
     const size_t n = p.nodes.size();
@@ -43,6 +46,7 @@ struct Planner {
     effects.resize(p.regions.size());
     owner.assign(p.regions.size(), -1);
     cost.assign(n, 0);
+    own.assign(n, 0);
   }
 
   static bool is_loop(Op op) { return op == Op::loop || op == Op::loop_while; }
@@ -99,14 +103,15 @@ struct Planner {
         int c = n.op == Op::call ? 2 * kCheap : 1;
         if (n.op == Op::lanewise && (n.lane == tile::Op::div || n.lane == tile::Op::sqrt || n.lane == tile::Op::rem)) c = kCheap;
         if (n.op == Op::lanewise && tile::is_integer(n.elem) && (n.lane == tile::Op::add || n.lane == tile::Op::mul || n.lane == tile::Op::sub)) c = 0;
+        own[size_t(id)] = c;
         for (Id x : n.in)
           if (tile(x)) c += cost[size_t(x)];
         cost[size_t(id)] = std::min(c, 1000);
       } else if (n.op == Op::offset || n.op == Op::broadcast || n.op == Op::expand || n.op == Op::permute || n.op == Op::reshape || n.op == Op::flip ||
                  n.op == Op::split || n.op == Op::join || n.op == Op::cat) {
-        for (Id x : n.in) cost[size_t(id)] += cost[size_t(x)];
+        for (Id x : n.in) cost[size_t(id)] = std::min(cost[size_t(id)] + cost[size_t(x)], 1000);
       } else if (n.op == Op::gather) {
-        cost[size_t(id)] = kCheap;
+        cost[size_t(id)] = own[size_t(id)] = kCheap;
       }
       if (n.op == Op::store) effects[size_t(r)].push_back({int32_t(i), area(n.in[0])});
       if (n.op == Op::atomic) {
@@ -242,19 +247,34 @@ struct Planner {
           if (e.place > place && e.place < u.place && meets(e.area, at)) overtaken = true;
       }
       plan.stored[size_t(id)] = deeper || apart || overtaken;
-    } else if ((deeper || apart) && cost[size_t(id)] >= kCheap) {
+    } else if ((deeper || apart) && cost[size_t(id)] >= kCheap && own[size_t(id)] && n.elem != tile::Elem::address) {
+      // Views and sums of indices are no work of their own: what they are made of is kept, and mostly smaller.
       plan.stored[size_t(id)] = 1;
     }
   }
-  bool depends(Id x, Id a) const {
+  bool depends(Id x, Id a) {
     if (x == a) return true;
+    const auto [at, fresh] = depends_.try_emplace({x, a}, false);
+    if (fresh) {
+      const bool r = depends_anew(x, a);
+      depends_[{x, a}] = r;
+      return r;
+    }
+    return at->second;
+  }
+  bool depends_anew(Id x, Id a) {
     if (!tile(x) || plan.stored[size_t(x)] || p[x].op == Op::result || p[x].op == Op::argument) return false;
     for (Id i : p[x].in)
       if (depends(i, a)) return true;
     return false;
   }
-  bool lane_for_lane(Id x, Id a) const {
+  bool lane_for_lane(Id x, Id a) {
     if (x == a || !depends(x, a)) return true;
+    const auto known = in_lanes_.find({x, a});
+    if (known != in_lanes_.end()) return known->second;
+    return in_lanes_[{x, a}] = lane_for_lane_anew(x, a);
+  }
+  bool lane_for_lane_anew(Id x, Id a) {
     const Node& n = p[x];
     if (n.op != Op::lanewise && n.op != Op::call && n.op != Op::convert) return false;
     for (Id i : n.in)
@@ -265,6 +285,8 @@ struct Planner {
   void in_place(Id a, int64_t becomes) {
     const auto& list = uses[size_t(a)];
     if (list.empty()) return;
+    depends_.clear();
+    in_lanes_.clear();
     for (const Use& u : list)
       if (u.sink != list[0].sink || u.sink >= int64_t(p.nodes.size()) || u.region != region_of[size_t(a)]) return;
     const Id d = Id(list[0].sink);
@@ -276,6 +298,30 @@ struct Planner {
 };
 
 }  // namespace
+
+void drop_unused(Program& p) {
+  std::vector<char> used(p.nodes.size());
+  std::vector<Id> open;
+  auto need = [&](Id id) {
+    if (used[size_t(id)]) return;
+    used[size_t(id)] = 1;
+    open.push_back(id);
+  };
+  for (const Region& r : p.regions) {
+    for (Id id : r.yields) need(id);
+    for (Id id : r.body)
+      switch (p[id].op) {
+        case Op::store: case Op::atomic: case Op::tell: case Op::require: case Op::loop: case Op::loop_while: case Op::branch: need(id); break;
+        default: break;
+      }
+  }
+  while (!open.empty()) {
+    const Id id = open.back();
+    open.pop_back();
+    for (Id x : p[id].in) need(x);
+  }
+  for (Region& r : p.regions) std::erase_if(r.body, [&](Id id) { return !used[size_t(id)]; });
+}
 
 Plan plan_of(const Program& p) {
   Planner planner(p);

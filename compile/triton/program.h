@@ -97,6 +97,8 @@ struct Plan {
   double work = 0;                     // about how many operations on elements a program does
 };
 Plan plan_of(const Program& p);
+// Leaves out what no store, message or loop needs.
+void drop_unused(Program& p);
 
 struct Lowered {
   tile::Program program;               // words: ids of the program (3), their numbers (3), scratch, the kernel's own

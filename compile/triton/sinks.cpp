@@ -22,8 +22,7 @@ void Lowering::store(const Node& n) {
   auto put = [&](const Place& at) {
     const Lanes address = evaluate(n.in[0], at);
     const Value v = lanes_of(n.in[1], at);
-    const Value mask = n.in.size() > 2 ? lanes_of(n.in[2], at) : kNone;
-    store_to(address, b_.type(v).elem, at.lanes, v, mask);
+    store_to(address, b_.type(v).elem, at.lanes, v, n.in.size() > 2 ? Mask{n.in[2], &at} : Mask{});
   };
   if (!pointer.tile) return put(Place{});
   each(pointer.shape, kLanes, put);

@@ -140,10 +140,8 @@ class Generator:
         scope = {}
         for name, value in bound.arguments.items():
             value = unwrap(value)
-            if name in fn.constexpr_names and isinstance(value, tensor):
-                if value.known is None:
-                    raise TypeError(f"{fn.__name__}(): argument {name} is a tl.constexpr, but {value.type} is known only when the kernel runs")
-                value = value.known
+            if name in fn.constexpr_names and isinstance(value, tensor) and value.known is not None and not value.type.is_block():
+                value = value.known   # what is not known is passed as it is: functions are written in place
             scope[name] = value
         return self.run(fn, scope)
 

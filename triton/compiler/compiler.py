@@ -106,8 +106,9 @@ def compile_kernel(fn, values, options, interpreted=False):
     """fn for these arguments (a tuple, one for each parameter)."""
     start = time.perf_counter()
     g = Generator(fn.__name__, debug=fn.debug or bool(options.get("debug")))
-    key = iter(fn.cache.key(values))
-    areas = {}
+    key = fn.cache.key(values)
+    count = sum(n not in fn.constexpr_names for n in fn.arg_names)
+    key, areas = iter(key[:count]), iter(key[count:])
     with compiling(g):
         scope = {}
         for name, value in zip(fn.arg_names, values):
@@ -119,10 +120,7 @@ def compile_kernel(fn, values, options, interpreted=False):
                 element = torch_dtypes().get(value.dtype)
                 if element is None:
                     raise TypeError(f"argument {name} of kernel {fn.__name__} is a tensor of {value.dtype}, which kernels here do not take")
-                shared = code >> 16   # number of the first tensor that shares memory with this one
-                area = areas.setdefault(len(areas), shared)
-                t = T.pointer_type(element)
-                scope[name] = tensor(g.program.parameter("address", area), t)
+                scope[name] = tensor(g.program.parameter("address", next(areas)), T.pointer_type(element))
             elif code == 1:
                 scope[name] = None
             elif code == 10:

@@ -117,7 +117,7 @@ class Autotuner(KernelInterface):
         self.best_config = config
         if config.pre_hook is not None:
             config.pre_hook({**self.nargs, **kwargs, **config.all_kwargs()})
-        r = self.fn.run(*args, grid=grid, warmup=warmup, **kwargs, **config.all_kwargs())
+        r = self.fn.run(*args, grid=grid, warmup=True, **kwargs, **config.all_kwargs()) if warmup else self.fn[grid](*args, **kwargs, **config.all_kwargs())
         self.nargs = None
         return r
 

@@ -126,6 +126,7 @@ class JITFunction(KernelInterface):
         defaults = tuple(_C.TritonCache if p.default is p.empty else unwrap(p.default) for p in self.signature.parameters.values())
         self.cache = _C.TritonCache(tuple(self.arg_names), defaults, kinds, self._launch)
         self.pre_run_hooks = []
+        self._debug_twin = None
         self.kernel = None
         functools.update_wrapper(self, fn)
         self.__triton_jit__ = True
@@ -184,13 +185,21 @@ class JITFunction(KernelInterface):
         return values, options
 
     def run(self, *args, grid, warmup=False, **kwargs):
-        return self._launch(grid, args, kwargs, warmup)
+        return self._launch(grid, args, kwargs, True) if warmup else _C.TritonLaunch(self.cache, grid)(*args, **kwargs)
+
+    def _checked(self):
+        """This kernel with its device_asserts."""
+        if self._debug_twin is None:
+            self._debug_twin = JITFunction(self.fn, do_not_specialize=self.do_not_specialize, debug=True, repr=self._repr)
+        return self._debug_twin
 
     def _launch(self, grid, args, kwargs, warmup=False):
         named = dict(kwargs)
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
         values, options = self.bind(args, kwargs)
+        if options.get("debug") and not self.debug:
+            return self._checked()._launch(grid, args, {k: v for k, v in named.items() if k != "debug"}, warmup)
         kernel = self.cache.find(values)
         if kernel is None:
             kernel = compile_kernel(self, values, options, interpreting())

@@ -17,6 +17,8 @@
 namespace fb::tile {
 namespace {
 
+constexpr int kChanged = 4096;   // where atomics change memory
+
 // Writes random programs: arithmetic of every type, conversions, masked memory, loops, named and patched functions.
 struct Writer {
   std::mt19937_64 g;
@@ -51,6 +53,10 @@ struct Writer {
       if (is_float(e)) return add(b.splat(b.real(e, std::ldexp(double(below(1000) - 500), below(20) - 10)), lanes));
       return add(b.splat(b.constant_bits(e, e == Elem::b1 ? below(2) : int64_t(g() & (bytes_of(e) == 8 ? ~0ull : (1ull << (8 * bytes_of(e))) - 1))), lanes));
     }
+    if (below(6) == 0 && is_integer(e)) {
+      const int64_t mask = bytes_of(e) == 8 ? -1 : (int64_t(1) << (8 * bytes_of(e))) - 1;
+      return add(b.ramp(b.constant_bits(e, int64_t(g()) & mask), b.integer(int64_t(g())), lanes));
+    }
     const int step = below(3) ? bytes_of(e) : bytes_of(e) + below(5);
     const Id at = b.ramp(b.apply(Op::add, in, b.integer(below(64))), b.integer(step), lanes);
     if (below(2)) return add(b.load(at, e));
@@ -58,7 +64,7 @@ struct Writer {
   }
   void one() {
     const Elem e = any_elem();
-    switch (below(12)) {
+    switch (below(14)) {
       case 0: case 1: case 2: {
         if (is_half(e)) return;
         if (e == Elem::b1) {
@@ -99,6 +105,14 @@ struct Writer {
         add(b.to_int(x));
         return;
       }
+      case 12: add(b.splat(b.any(pick(Elem::b1)), lanes)); return;
+      case 13: {  // behind what stores write
+        if (!is_integer(e)) return;
+        const Id at = b.ramp(b.apply(Op::add, out, b.integer(kChanged + 8 * below(16))), b.integer(8 * below(3)), lanes);
+        const auto kind = Atomic(below(int(Atomic::exchange_if) + 1));
+        add(b.atomic(kind, at, pick(e), pick(Elem::b1), kind == Atomic::exchange_if ? pick(e) : kNone));
+        return;
+      }
       case 10: {
         static const Named* const k[] = {&named_exp, &named_log, &named_sin, &named_tanh, &named_sigmoid, &named_erf};
         const Id x[] = {pick(below(2) ? Elem::f32 : Elem::f64)};
@@ -132,6 +146,20 @@ struct Writer {
       });
       values = before;
       add(carried[0]), add(carried[1]);
+    }
+    if (below(3) == 0) {  // until a count is reached, or some lane's value is
+      const Elem e = below(2) ? Elem::f64 : Elem::i16;
+      std::vector<Id> carried{b.any(pick(Elem::b1)), b.constant_bits(Elem::i32, 0), pick(e)};
+      const std::vector<Id> before = values;
+      b.loop_while(carried, [&](std::vector<Id>& c) {
+        add(c[2]), add(b.splat(c[1], lanes));
+        for (int k = below(5); k >= 0; --k) one();
+        const Id count = b.apply(Op::add, c[1], b.constant_bits(Elem::i32, 1));
+        const Id more = b.apply(Op::lt, count, b.constant_bits(Elem::i32, below(6)));
+        c = {below(2) ? b.apply(Op::bit_and, more, b.any(pick(Elem::b1))) : more, count, pick(e)};
+      });
+      values = before;
+      add(b.splat(carried[1], lanes)), add(carried[2]);
     }
     for (int i = below(4); i >= 0; --i) one();
     if (lanes > 1) {
@@ -182,7 +210,7 @@ bool same_stores(const Program& p, Memory& x, Memory& y) {
     }
     ++index;
   }
-  return true;
+  return std::memcmp(&x.out[kChanged], &y.out[kChanged], 1024) == 0;
 }
 // FB_FUZZ_PROGRAMS: how many (the nightly target asks for a million).
 uint64_t programs(uint64_t usual) {
@@ -230,6 +258,52 @@ TEST(Tile, DamagedObjectsAreRefusedOrHarmless) {
     for (int k = 0; k < 4; ++k) bad[g() % bad.size()] = char(g());
     compile::load_object(bad, p);   // taken or not, it reads and writes only where it may
   }
+}
+
+// What a program says, it says in the same order to the interpreter and to the machine; floats are changed in memory alike.
+TEST(Tile, MessagesAndChangesOfFloats) {
+  static std::vector<double> heard;
+  const Thunk hear{[](int64_t times, void*, const void* const* in) {
+                     double x;
+                     int32_t i;
+                     std::memcpy(&x, in[0], sizeof x);
+                     std::memcpy(&i, in[1], sizeof i);
+                     heard.push_back(x * double(times) + i);
+                   }, 1000};
+  for (int lanes : {1, 2, 8, 32})
+    for (Elem e : {Elem::f32, Elem::f64})
+      for (Atomic kind : {Atomic::add, Atomic::min, Atomic::max, Atomic::exchange, Atomic::exchange_if}) {
+        Program p;
+        p.name = "says";
+        Builder b(p);
+        const Id in = b.parameter("in", Elem::address), out = b.parameter("out", Elem::address), n = b.parameter("n", Elem::i64);
+        const Id x = b.load(b.ramp(in, b.integer(bytes_of(e)), lanes), e);
+        const Id i = b.ramp(b.constant_bits(Elem::i32, 5), b.integer(2), lanes);
+        const Id on = b.apply(Op::lt, i, b.convert(b.apply(Op::mul, n, b.integer(4)), Elem::i32));
+        const Id said[] = {b.convert(x, Elem::f64), i};
+        b.tell(hear, on, said, 2);
+        const Id at = b.ramp(b.apply(Op::add, out, b.integer(64)), b.integer(lanes > 8 ? 0 : 8), lanes);
+        const Id old = b.atomic(kind, at, x, on, kind == Atomic::exchange_if ? b.splat(b.real(e, 0), lanes) : kNone);
+        b.store(b.ramp(out, b.integer(bytes_of(e)), lanes), old);
+        ASSERT_EQ(verify(p), "");
+        auto run = [&](bool machine) {
+          Memory m(0);
+          for (size_t k = 0; k + 8 <= m.in.size(); k += size_t(bytes_of(e))) {
+            const double v = double(k) * 0.75 - 100;
+            const float f = float(v);
+            std::memcpy(&m.in[k], e == Elem::f32 ? static_cast<const void*>(&f) : &v, size_t(bytes_of(e)));
+          }
+          heard.clear();
+          const Program lowered = compile::lower(p);
+          if (machine) compile::make_code(lowered)(m.words().data());
+          else interpret(lowered, m.words().data());
+          return std::pair{m.out, heard};
+        };
+        const auto a = run(false), c = run(true);
+        EXPECT_EQ(a.first, c.first) << lanes << name_of(e) << int(kind);
+        EXPECT_EQ(a.second, c.second);
+        EXPECT_EQ(a.second.size(), size_t(std::min(lanes, 8)));
+      }
 }
 
 // Each breaks one rule of a good program.

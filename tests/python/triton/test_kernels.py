@@ -304,3 +304,147 @@ def test_topk(n, k):
     out = torch.empty(k)
     topk_kernel[(1,)](x, out, N=n, K=k)
     assert torch.equal(out, x.topk(k).values)
+
+
+@triton.jit
+def described(p, shape, strides, block_shape):
+    if isinstance(p, tl.tensor_descriptor):
+        return p
+    else:
+        return tl.make_tensor_descriptor(p, shape, strides, block_shape)
+
+
+@triton.jit
+def attention_part(acc, l, m, q, keys, values, row, dtype: tl.constexpr, start, scale, BM: tl.constexpr, BN: tl.constexpr,
+                   STAGE: tl.constexpr, offs_m: tl.constexpr, offs_n: tl.constexpr, N: tl.constexpr):
+    if STAGE == 1:
+        low, high = 0, start * BM
+    elif STAGE == 2:
+        low, high = start * BM, (start + 1) * BM
+        low = tl.multiple_of(low, BM)
+    else:
+        low, high = 0, N
+    at = row + low
+    for n in tl.range(low, high, BN, warp_specialize=False):
+        n = tl.multiple_of(n, BN)
+        qk = tl.dot(q, keys.load([at, 0]).T)
+        if STAGE == 2:
+            qk = qk * scale + tl.where(offs_m[:, None] >= (n + offs_n[None, :]), 0, -1.0e6)
+            m_new = tl.maximum(m, tl.max(qk, 1))
+            qk -= m_new[:, None]
+        else:
+            m_new = tl.maximum(m, tl.max(qk, 1) * scale)
+            qk = qk * scale - m_new[:, None]
+        p = tl.math.exp2(qk)
+        alpha = tl.math.exp2(m - m_new)
+        total = tl.sum(p, 1)
+        acc = acc * alpha[:, None]
+        acc = tl.dot(p.to(dtype), values.load([at, 0]), acc)
+        l = l * alpha + total
+        m = m_new
+        at += BN
+    return acc, l, m
+
+
+@triton.jit
+def staged_attention_kernel(scale, M, H, Q, K, V, Out, N, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, STAGE: tl.constexpr):
+    dtype = tl.float32
+    tl.static_assert(BN <= D)
+    start, head = tl.program_id(0), tl.program_id(1)
+    rows = H * N
+    q_desc = described(Q, shape=[rows, D], strides=[D, 1], block_shape=[BM, D])
+    k_desc = described(K, shape=[rows, D], strides=[D, 1], block_shape=[BN, D])
+    v_desc = described(V, shape=[rows, D], strides=[D, 1], block_shape=[BN, D])
+    o_desc = described(Out, shape=[rows, D], strides=[D, 1], block_shape=[BM, D])
+    row = head * N
+    offs_m, offs_n = start * BM + tl.arange(0, BM), tl.arange(0, BN)
+    m = tl.zeros([BM], dtype=tl.float32) - float("inf")
+    l = tl.zeros([BM], dtype=tl.float32) + 1.0
+    acc = tl.zeros([BM, D], dtype=tl.float32)
+    factor = scale
+    factor *= 1.44269504
+    q = q_desc.load([row + start * BM, 0])
+    if STAGE & 1:
+        acc, l, m = attention_part(acc, l, m, q, k_desc, v_desc, row, dtype, start, factor, BM, BN, 4 - STAGE, offs_m, offs_n, N)
+    if STAGE & 2:
+        acc, l, m = attention_part(acc, l, m, q, k_desc, v_desc, row, dtype, start, factor, BM, BN, 2, offs_m, offs_n, N)
+    tl.store(M + row + offs_m, m + tl.math.log2(l))
+    o_desc.store([row + start * BM, 0], acc / l[:, None])
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_in_stages(causal):
+    H, N, D = 3, 128, 32
+    q, k, v = (torch.randn(1, H, N, D) for _ in range(3))
+    out, m = torch.empty_like(q), torch.empty(H, N)
+    staged_attention_kernel[(N // 32, H)](D ** -0.5, m, H, q, k, v, out, N, D=D, BM=32, BN=16, STAGE=3 if causal else 1)
+    want = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    torch.testing.assert_close(out, want, rtol=1e-4, atol=1e-4)
+
+
+@triton.jit
+def magnitude(x):
+    a = tl.sum(x, 0)
+    if a > 0:
+        return a, 1.0
+    else:
+        return -a, 2.0
+
+
+@triton.jit
+def returns_kernel(x, out, *, scale: tl.constexpr = 2):
+    a, b = magnitude(tl.load(x + tl.arange(0, 8)))
+    tl.store(out, a * scale)
+    tl.store(out + 1, b)
+
+
+def test_two_returns_and_keyword_only_parameters():
+    x, out = torch.arange(8.), torch.empty(2)
+    returns_kernel[(1,)](x, out)
+    assert out.tolist() == [56, 1]
+    returns_kernel[(1,)](-x, out, scale=3)
+    assert out.tolist() == [84, 2]
+
+
+@triton.jit
+def nested_loops_kernel(out, n, m):
+    acc = tl.zeros([4], tl.int32)
+    s = 0
+    for i in range(n):
+        t = 0
+        for j in range(i, m):
+            t += i * j
+            if j > 2:
+                acc += t
+        s += t
+    tl.store(out + tl.arange(0, 4), acc + s)
+
+
+def test_nested_loops():
+    out = torch.zeros(4, dtype=torch.int32)
+    nested_loops_kernel[(1,)](out, 3, 6)
+    acc = s = 0
+    for i in range(3):
+        t = 0
+        for j in range(i, 6):
+            t += i * j
+            if j > 2:
+                acc += t
+        s += t
+    assert out.tolist() == [acc + s] * 4
+
+
+@triton.jit
+def split_k_kernel(a, b, c, K, BK: tl.constexpr, S: tl.constexpr):
+    i = tl.arange(0, 16)
+    acc = tl.zeros((16, 16), tl.float32)
+    for k in range(tl.program_id(0) * BK, K, BK * S):
+        kk = k + tl.arange(0, BK)
+        acc = tl.dot(tl.load(a + i[:, None] * K + kk[None, :]), tl.load(b + kk[:, None] * 16 + i[None, :]), acc)
+    tl.atomic_add(c + i[:, None] * 16 + i[None, :], acc)
+
+
+def test_products_summed_by_atomics():
+    a, b, c = torch.randn(16, 128), torch.randn(128, 16), torch.zeros(16, 16)
+    split_k_kernel[(4,)](a, b, c, 128, BK=16, S=4)
+    torch.testing.assert_close(c, a @ b, rtol=1e-4, atol=1e-4)
