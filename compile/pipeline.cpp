@@ -75,10 +75,11 @@ Entry compile(const tile::Program& given, bool* loaded) {
       return e;
     }
   t = milliseconds();
-  const std::string object = make_object(p);
+  double steps[3];
+  const std::string object = make_object(p, steps);
   const Entry e = load_object(object, p);
   if (!e) raise_runtime("tile program ", p.name, ": the object made for it could not be loaded");
-  if (logging()) std::fprintf(stderr, "-- machine code: %.2f ms, %zu bytes\n", milliseconds() - t, object.size());
+  if (logging()) std::fprintf(stderr, "-- machine code: %.2f ms (text %.2f, passes %.2f, code %.2f), %zu bytes\n", milliseconds() - t, steps[0], steps[1], steps[2], object.size());
   cache::keep(name, object);
   return e;
 }

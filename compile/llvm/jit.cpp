@@ -15,8 +15,6 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <mutex>
 
 #include "compile/llvm/emit.h"
@@ -70,7 +68,7 @@ struct Machine {
     if (!t) raise_runtime("the machine's code generator is not there: ", why);
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-    target.reset(t->createTargetMachine(triple, "x86-64-v3", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, std::getenv("FB_CG") ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default));
+    target.reset(t->createTargetMachine(triple, "x86-64-v3", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
   }
   static Machine& instance() {
     static Machine* m = new Machine;
@@ -80,9 +78,8 @@ struct Machine {
 
 }  // namespace
 
-std::string make_object(const tile::Program& p) {
+std::string make_object(const tile::Program& p, double* times) {
   auto now = [] { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
-  const double t0 = now();
   Machine& j = Machine::instance();
   const double t1 = now();
   const std::lock_guard<std::mutex> hold(j.lock);
@@ -102,7 +99,11 @@ std::string make_object(const tile::Program& p) {
   if (j.target->addPassesToEmitFile(list, out, nullptr, llvm::CodeGenFileType::ObjectFile)) raise_runtime("the machine's code generator cannot write objects");
   list.run(*m);
   const double t4 = now();
-  if (std::getenv("FB_TIMES")) std::fprintf(stderr, "TIMES init %.2f emit %.2f opt %.2f codegen %.2f\n", t1 - t0, t2 - t1, t3 - t2, t4 - t3);
+  if (times) {
+    times[0] = t2 - t1;
+    times[1] = t3 - t2;
+    times[2] = t4 - t3;
+  }
   return std::string(object.data(), object.size());
 }
 

@@ -11,7 +11,8 @@ namespace fb::compile {
 using Entry = int32_t (*)(const int64_t* words);
 
 // An object file with p's code. It names what stands outside of it (llvm/lane_site.h). Raises RuntimeError where LLVM refuses.
-std::string make_object(const tile::Program& p);
+// times: milliseconds of LLVM's text, of its passes, of the machine's code.
+std::string make_object(const tile::Program& p, double* times = nullptr);
 // p's code, from an object made for it; it lives as long as the process. Null where the object is not one of ours.
 Entry load_object(const std::string& object, const tile::Program& p);
 
