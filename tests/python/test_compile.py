@@ -167,6 +167,27 @@ def test_bits_of_eager(name, grad, backend):
     assert counters["frames"]["ok"] == 1
 
 
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_backward_in_parts(backend):
+    """Unused results, gradients of some inputs, inputs that are no leaves, backward twice."""
+    f = torch.compile(lambda x, y: (x.sqrt() * y, x * 2), backend=backend)
+    x, y = torch.zeros(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    f(x, y)[1].sum().backward()
+    assert x.grad.tolist() == [2, 2, 2] and y.grad is None
+    g = torch.compile(lambda x, y: torch.tanh(x @ y).exp(), backend=backend)
+    for ask_x, ask_y in ((True, True), (True, False), (False, True)):
+        a = torch.randn(4, 4).requires_grad_(ask_x)
+        b = torch.randn(4, 4).requires_grad_(ask_y)
+        told = []
+        for h in (lambda x, y: torch.tanh(x @ y).exp(), g):
+            out = h(a * 2, b)
+            out.sum().backward(retain_graph=True)
+            (out * 3).sum().backward()
+            told.append([None if t.grad is None else t.grad.clone() for t in (a, b)])
+            a.grad = b.grad = None
+        assert all(u is v is None or torch.equal(u, v) for u, v in zip(*told))
+
+
 class Block(nn.Module):
     def __init__(self, d):
         super().__init__()

@@ -57,7 +57,8 @@ class Program:
     """Steps with the inputs that they or the outputs use. `facts` tells back ends what else is known.
 
     static: sizes are those of the examples in every call. aliases, known where gradients are wanted: an output
-    shares memory with another or an input.
+    shares memory with another or an input. writes, known likewise: an input is written. roots,
+    known likewise: how many outputs require grad.
     grad_mode: grad mode is switched on the way. draws: random numbers come from steps without a tensor as input.
     """
 

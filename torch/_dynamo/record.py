@@ -36,7 +36,7 @@ def set_grad_enabled(on):
 
 class Recorder:
     def __init__(self):
-        self.steps, self.inputs = [], []
+        self.steps, self.inputs, self.versions = [], [], []
         self.values = {}      # id of a tensor of this run, or of one from outside: its Value
         self.outside = {}     # id of a tensor from outside: (tensor, its stand-in, source)
         self.keep = []
@@ -57,6 +57,7 @@ class Recorder:
             self.values[id(t)] = self.values[id(copy)] = value
             self.keep += (t, copy)
             self.inputs.append(value)
+            self.versions.append(copy._version)
 
     def real(self, x):
         """x with stand-ins in the place of tensors from outside."""
@@ -130,4 +131,6 @@ class Recorder:
         if torch.is_grad_enabled() and any(t.requires_grad for t, _, _ in self.outside.values()):
             places = [t.untyped_storage().data_ptr() for t in (*(x[1] for x in self.outside.values()), *outputs) if t.numel()]
             made.facts["aliases"] = len(set(places)) != len(places)
+            made.facts["roots"] = sum(t.requires_grad for t in outputs)
+            made.facts["writes"] = any(copy._version != before for (_, copy, _), before in zip(self.outside.values(), self.versions))
         return made

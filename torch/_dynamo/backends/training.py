@@ -27,7 +27,8 @@ def wants_gradients(example_inputs):
 def joint(gm, example_inputs, compiler):
     """compiler's forward and backward as one function, or None where the joint graph cannot be made."""
     aot, facts = _aot(), gm.facts
-    if aot is None or not facts.get("static") or facts.get("aliases") or facts.get("grad_mode"):
+    # With several results, one that is not used would get a gradient of zeros, and zero times infinity is no zero.
+    if aot is None or facts.get("roots") != 1 or not facts.get("static") or any(facts.get(f) for f in ("aliases", "writes", "grad_mode")):
         return None
 
     def compile_half(half, examples):
