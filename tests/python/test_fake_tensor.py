@@ -100,6 +100,8 @@ def test_known_constants(mode):
         assert torch.tensor(3).item() == 3 and (1 if torch.tensor(True) else 0) == 1
         t = torch.tensor(3)
         t.add_(1)
+        assert t.item() == 4
+        t.add_(torch.ones(()).sum().long())
         with pytest.raises(DataDependentOutputException):
             t.item()
         with pytest.raises(DataDependentOutputException):
@@ -151,8 +153,8 @@ def test_real_modules_become_fake(mode):
         setattr(owner, n.rpartition(".")[2], torch.nn.Parameter(mode.from_tensor(p.detach())))
     with mode:
         out = fake(torch.ones(2, 5, 8))
-    assert out.shape == (2, 5, 8) and type(out) is FakeTensor
-    out.sum().backward()
+        assert out.shape == (2, 5, 8) and type(out) is FakeTensor
+        out.sum().backward()
     assert all(p.grad.shape == p.shape for p in fake.parameters())
 
 

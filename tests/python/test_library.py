@@ -331,9 +331,10 @@ def test_fragment_overloads_and_composites(ns):
     lib.impl("ci.scaled", lambda x, by: x * by, "CPU")
     assert packet(torch.ones(1), 3.).item() == 3 and packet.scaled(torch.ones(1), 4.).item() == 4
     assert set(packet.overloads()) == {"default", "scaled"} and packet(torch.ones(1)).item() == 3
+    x = torch.ones(1)
     with Log() as log:
-        packet(torch.ones(1))
-        packet(torch.ones(1), 2.)
+        packet(x)
+        packet(x, 2.)
         getattr(torch.ops, ns).bar(z)
     assert log.names[:2] == ["aten.mul.Tensor", "aten.add.Tensor"] and log.names[2] == f"{ns}.ci.scaled" and log.names[-1] == f"{ns}.bar.default"
 

@@ -176,7 +176,7 @@ class FakeTensorConverter:
                     fake.requires_grad_(True)
                     if not t.is_leaf:
                         fake = fake.clone()
-            if t.grad is not None and t.is_leaf:
+            if t.is_leaf and t.grad is not None:
                 fake.grad = self.from_real_tensor(mode, t.grad)
         if isinstance(t, torch.nn.Parameter):
             fake._is_param = True
@@ -207,7 +207,8 @@ class FakeTensorMode(TorchDispatchMode):
     """Within it, and on its tensors, operators run their shape rules alone.
 
     Args:
-        allow_fallback_kernels (bool): accepted; an operator without a shape rule raises either way.
+        allow_fallback_kernels (bool): where an operator has a kernel but no shape rule, the kernel is run on zeros and on
+            1, 2, 3 ... to see the shape; DynamicOutputShapeException where these differ, or where this is False.
         allow_non_fake_inputs (bool): real tensors among the arguments become fake; AssertionError otherwise.
         shape_env: gives `from_tensor` symbolic sizes. NotImplementedError.
     """
@@ -282,12 +283,12 @@ class FakeTensorMode(TorchDispatchMode):
                 return result
         if torch.Tag.data_dependent_output in func.tags:
             raise DataDependentOutputException(func)
-        if torch.Tag.dynamic_output_shape in func.tags:
-            if func not in RULES:
-                raise DynamicOutputShapeException(func)
+        if torch.Tag.dynamic_output_shape in func.tags and func in RULES:
             with self:
                 return RULES[func](*args, **kwargs)
         device = self._device(func, fakes, kwargs)
+        if torch.Tag.dynamic_output_shape in func.tags:
+            return self._by_trial(func, leaves, spec, device)
         metas = {}
 
         def meta(x):
@@ -308,9 +309,18 @@ class FakeTensorMode(TorchDispatchMode):
         except NotImplementedError as error:
             raise _without_shape_rule(func, error) from None
         return_to = {id(m): x for m, x in metas.values()}
-        for a, x in self._written(func, args, kwargs):
-            changed, x.constant = metas[id(x)][0], None
-            _C._set_geometry(x, changed, True)
+        written = [x for _, x in self._written(func, args, kwargs)]
+        # Known elements stay known where all that goes into a write is.
+        if written and all(x.constant is not None for x in fakes):
+            with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+                known = [x.constant if isinstance(x, FakeTensor) else x for x in leaves]
+                run_args, run_kwargs = pytree.tree_unflatten(known, spec)
+                func(*run_args, **run_kwargs)
+        else:
+            for x in written:
+                x.constant = None
+        for x in written:
+            _C._set_geometry(x, metas[id(x)][0], True)
 
         def fake(r):
             if not isinstance(r, torch.Tensor):
@@ -328,6 +338,33 @@ class FakeTensorMode(TorchDispatchMode):
                 out.constant = func(*[fakes[0].constant if x is fakes[0] else x for x in args], **kwargs)
         return out
 
+    def _by_trial(self, func, leaves, spec, device):
+        """An operator whose kernel makes its results: it runs on elements of two kinds. Shapes that differ depend on elements."""
+        if not self.allow_fallback_kernels:
+            raise DynamicOutputShapeException(func)
+
+        def real(x, rising):
+            if isinstance(x, torch.device):
+                return torch.device("cpu")
+            if not isinstance(x, FakeTensor):
+                return x
+            n = 1 + sum((size - 1) * stride for size, stride in zip(x.size(), x.stride())) if x.numel() else 0
+            return (torch.arange(1, n + 1).to(x.dtype) if rising else torch.zeros(n, dtype=x.dtype)).as_strided(x.size(), x.stride())
+
+        trials = []
+        with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+            for rising in (False, True):
+                args, kwargs = pytree.tree_unflatten([real(x, rising) for x in leaves], spec)
+                try:
+                    trials.append(func(*args, **kwargs))
+                except Exception:
+                    raise DynamicOutputShapeException(func) from None
+        shapes = [[(t.shape, t.stride(), t.dtype) for t in pytree.tree_leaves(r) if isinstance(t, torch.Tensor)] for r in trials]
+        if shapes[0] != shapes[1]:
+            raise DynamicOutputShapeException(func)
+        return pytree.tree_map(lambda t: FakeTensor(self, torch.empty_strided(t.size(), t.stride(), dtype=t.dtype, device="meta"), device)
+                               if isinstance(t, torch.Tensor) else t, trials[0])
+
     @staticmethod
     def _written(func, args, kwargs):
         for i, a in enumerate(func._schema.arguments):
@@ -342,7 +379,7 @@ class FakeTensorMode(TorchDispatchMode):
         if isinstance(t, FakeTensor):
             return t
         fake = FakeTensor(self, torch.empty_strided(t.size(), t.stride(), dtype=t.dtype, device="meta"), t.device)
-        if t.numel() <= 1 << 10:
+        if t.numel() == 1:
             fake.constant = t
         return fake
 
