@@ -27,6 +27,15 @@ bool prepare_reduction(const OpEntry& op, const Value* args, const std::vector<T
   for (int64_t d = 0; d < x.ndim(); ++d)
     if (c.mask >> d & 1) c.count *= x.sizes()[d];
   if (c.card->numbers) c.card->numbers(args, c.count, c.numbers);
+  // Passes may be for some types alone: written for nobody, they show whether they give all results.
+  Nest tried;
+  Stage stage(tried, c, [](void* nest, int) {
+    Stmt s;
+    s.operand = 0;
+    return static_cast<Nest*>(nest)->add(std::move(s));
+  }, &tried);
+  c.passes(stage);
+  if (stage.results.size() < results.size()) return no("its passes are not for the input's type ", x.dtype());
   return true;
 }
 
