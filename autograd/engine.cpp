@@ -65,8 +65,8 @@ void accumulate(Tensor& sum, Tensor g) {
     sum = std::move(g);
     return;
   }
-  const bool mine = !tls.grad_enabled && sum->refs.load(std::memory_order_acquire) == 1 && sum->storage.use_count() == 1 &&
-                    sum.dtype() == g.dtype() && sum.sizes() == g.sizes() && sum.is_non_overlapping_and_dense();
+  const bool mine = !tls.grad_enabled && !((sum->flags | g->flags | tls.layers) & kLayered) && sum->refs.load(std::memory_order_acquire) == 1 &&
+                    sum->storage.use_count() == 1 && sum.dtype() == g.dtype() && sum.sizes() == g.sizes() && sum.is_non_overlapping_and_dense();
   if (mine) op_list<"add_">(sum, g);
   else sum = op<"add">(sum, g);
 }

@@ -1,5 +1,6 @@
 #include "autograd/forward.h"
 
+#include <atomic>
 #include <mutex>
 
 #include "dispatch/call.h"
@@ -11,6 +12,8 @@ namespace {
 
 std::mutex g_lock;
 ForwardRecord* g_first = nullptr;  // all tangents of the open level
+bool g_user_level = false;         // opened by dual_level()
+std::atomic<int> g_transforms{0};
 
 bool differentiable(const Tensor& t) { return t.defined() && (t.is_floating() || t.is_complex()); }
 
@@ -34,8 +37,13 @@ bool same_layout(const Tensor& a, const Tensor& b) {
   return a.is_conj() == b.is_conj() && a.is_neg() == b.is_neg();
 }
 
-// Zeros laid out as t.
-Tensor zeros_as(const Tensor& t) {
+// Zeros laid out as t; at a level of a transform, of the batch that `like` has.
+Tensor zeros_as(const Tensor& t, const Tensor& like) {
+  if (t->wrapped || like->wrapped) {
+    const Tensor z = op<"new_empty_strided">(like, t.sizes(), has_internal_overlap(t) ? contiguous_strides(t.sizes()) : Dims(t.strides()), t.dtype());
+    op_list<"zero_">(z);
+    return z;
+  }
   Tensor z = has_internal_overlap(t) ? Tensor::empty(t.sizes(), t.options()) : Tensor::empty_strided(t.sizes(), t.strides(), t.options());
   op_list<"zero_">(z);
   return z;
@@ -96,23 +104,33 @@ ForwardRecord::~ForwardRecord() {
 }
 
 void enter_dual_level() {
-  FB_CHECK(!dual_level_open, "a dual level is open already; forward mode does not nest levels yet");
-  dual_level_open = true;
+  FB_CHECK(!g_user_level, "a dual level is open already; forward mode does not nest levels yet");
+  g_user_level = dual_level_open = true;
 }
 
 void exit_dual_level() {
-  FB_CHECK(dual_level_open, "no dual level is open, so none can be left");
-  dual_level_open = false;
+  FB_CHECK(g_user_level, "no dual level is open, so none can be left");
+  g_user_level = false;
+  dual_level_open = g_transforms > 0;
   std::vector<Tensor> drop;  // tangents die outside the lock
   {
     std::lock_guard<std::mutex> lock(g_lock);
-    while (g_first) {
-      ForwardRecord* r = g_first;
+    for (ForwardRecord *r = g_first, *next; r; r = next) {
+      next = r->next;
+      if (r->owner->wrapped) continue;  // of a transform
       unlink(r);
       r->owner->dual = false;
       drop.push_back(std::move(r->tangent));
     }
   }
+}
+
+void enter_forward_transform() {
+  ++g_transforms;
+  dual_level_open = true;
+}
+void leave_forward_transform() {
+  if (--g_transforms == 0) dual_level_open = g_user_level;
 }
 
 Tensor tangent_of(const Tensor& t) {
@@ -165,7 +183,7 @@ void write_tangent(const Tensor& self, const Tensor& tangent) {
       return;
     }
     // A part of a base that had no tangent: the rest of the base has a tangent of zeros from now on.
-    set_tangent(base, zeros_as(base));
+    set_tangent(base, zeros_as(base, tangent));
     mine = same_window(self, base, tangent_of(base));
   }
   if (tangent.defined()) op_list<"copy_">(mine, tangent);

@@ -7,6 +7,9 @@ namespace fb {
 // One level at a time. enter raises where one is open; exit drops every tangent and raises where none is.
 void enter_dual_level();
 void exit_dual_level();
+// A transform that takes tangents (torch.func.jvp): these are on its level's wrappers, and so nest (dispatch/levels.h).
+void enter_forward_transform();
+void leave_forward_transform();
 
 // The tangent of t, undefined where it has none. A view of a base with a tangent has the same view of that.
 Tensor tangent_of(const Tensor& t);

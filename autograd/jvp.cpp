@@ -5,6 +5,7 @@
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/first_result.h"
+#include "dispatch/levels.h"
 #include "dispatch/thread_state.h"
 
 namespace fb {
@@ -175,6 +176,7 @@ GradList along_vjp(const OpEntry& op, const Value* args, const Tangents& t, cons
   needed &= rule.wrt;
   if (!needed) return d;
   const bool again = wants_history(args, t, op);
+  const OuterGradMode outer;
   GradMode on(true);
   struct HooksOff {  // what is saved here lives no longer than this call
     int before;
@@ -185,8 +187,12 @@ GradList along_vjp(const OpEntry& op, const Value* args, const Tangents& t, cons
   BackwardRequest back;
   for (int i = 0; i < out.size(); ++i) {
     if (!differentiable(out[i]) || (first_only && i > 0)) continue;
-    Tensor g = Tensor::empty(out[i].sizes(), out[i].options());
-    fb::op_list<"fill_">(g, 1.0);
+    Tensor g;
+    if (out[i]->wrapped) g = detach(fb::op<"ones_like">(out[i]));  // of the result's level
+    else {
+      g = Tensor::empty(out[i].sizes(), out[i].options());
+      fb::op_list<"fill_">(g, 1.0);
+    }
     set_requires_grad(g, true);
     a.grads[size_t(i)] = g;
     back.inputs.push_back(gradient_edge(g));
@@ -201,7 +207,7 @@ GradList along_vjp(const OpEntry& op, const Value* args, const Tangents& t, cons
     if (!r.defined() || !tangent.defined()) return;
     r = fit_gradient(r, m, *named);
     if (!requires_grad(r)) {
-      if (r.numel() && fb::op_value<"item">(fb::op<"any">(fb::op<"ne">(r, Scalar(0)))).boolean())
+      if (r.numel() && holds(fb::op<"any">(fb::op<"ne">(r, Scalar(0)))))
         raise_not_implemented("forward mode through ", op.schema.name, " (argument of shape ", m.sizes,
                               "): its backward has no derivative in the gradient yet, and the card gives no jvp");
       return;

@@ -5,7 +5,9 @@
 
 #include <atomic>
 
+#include "dispatch/below_autograd.h"
 #include "dispatch/call.h"
+#include "dispatch/levels.h"
 #include "dispatch/thread_state.h"
 
 namespace fb {
@@ -262,8 +264,9 @@ GradList AccumulateGrad::apply(GradList&& grads) {
     // A gradient nobody else holds, laid out as the variable, is taken over; anything else is copied.
     const bool own = g->refs.load(std::memory_order_acquire) == 1 && g->storage.use_count() == 1 && !tls.grad_enabled &&
                      g.strides() == variable.strides() && !(g->flags & (kConj | kNeg | kDual)) && g.is_non_overlapping_and_dense();
+    const bool layered = (g->flags | tls.layers) & kLayered;
     if (own) m.grad = detach(g);
-    else if (tls.grad_enabled) m.grad = op<"clone">(g);
+    else if (tls.grad_enabled || layered) m.grad = op<"clone">(g);
     else {
       Tensor copy = variable.is_non_overlapping_and_dense()
                         ? Tensor::empty_strided(variable.sizes(), variable.strides(), g.options())
@@ -271,7 +274,7 @@ GradList AccumulateGrad::apply(GradList&& grads) {
       op_list<"copy_">(copy, g);
       m.grad = copy;
     }
-  } else if (tls.grad_enabled) {
+  } else if (tls.grad_enabled || ((m.grad->flags | g->flags | tls.layers) & kLayered)) {
     m.grad = op<"add">(m.grad, g);
   } else {
     op_list<"add_">(m.grad, g);
@@ -297,7 +300,8 @@ struct CopySlices final : Node {
     GradList out(next.size());
     if (!g[0].defined()) return out;
     FB_CHECK(fn, "the graph of CopySlices (shape ", window.base_sizes, ") was freed by an earlier backward; pass retain_graph=True there to go through it again");
-    Tensor whole = Tensor::empty_strided(window.base_sizes, window.base_strides, g[0].options());
+    Tensor whole = (g[0]->flags | tls.layers) & kPython ? op<"new_empty_strided">(g[0], window.base_sizes, window.base_strides)
+                                                         : beside(g[0], Tensor::empty_strided(window.base_sizes, window.base_strides, g[0].options()));
     op_list<"copy_">(whole, g[0]);
     const Tensor part = window.on(whole);
     GradList inner{op<"clone">(part)};
@@ -386,7 +390,13 @@ void track_view(const Tensor& v, const Tensor& base, ViewInfo::Made made) {
   v->tracked_view = true;
 }
 
-Tensor detach(const Tensor& t) { return t.alias(); }
+Tensor detach(const Tensor& t) {
+  if ((t->flags | tls.layers) & kPython) [[unlikely]] {  // a class or a mode of Python's decides what that is
+    BelowAutograd below;
+    return op<"detach">(t);
+  }
+  return t.alias();
+}
 
 Tensor same_window(const Tensor& view, const Tensor& base, const Tensor& whole) {
   Window w;
@@ -395,6 +405,7 @@ Tensor same_window(const Tensor& view, const Tensor& base, const Tensor& whole) 
 }
 
 Tensor zeros_like_meta(const InputMeta& m) {
+  if (tls.layers & kPython) [[unlikely]] return op<"zeros">(m.sizes, m.options.dtype, std::nullopt, m.options.device);
   Tensor z = Tensor::empty(m.sizes, m.options);
   op_list<"zero_">(z);
   return z;

@@ -2,9 +2,12 @@
 #include "autograd/forward.h"
 #include "autograd/saved.h"
 #include "dispatch/first_result.h"
+#include "dispatch/below_autograd.h"
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/invoke.h"
+#include "dispatch/layers.h"
+#include "dispatch/levels.h"
 #include "dispatch/thread_state.h"
 
 namespace fb {
@@ -237,7 +240,13 @@ OpNode* make_node(const OpEntry& op, const Value* args, bool inplace) {
         } else if (inplace && i == 0) {
           // The rule needs self as it was; the copy carries self's past.
           Tensor copy;
-          {
+          if (t->wrapped) {  // history of this level only: outer ones have their own
+            static const OpEntry& clone = *find_op("clone");
+            const Value v[] = {Value(t), Value()};
+            Results r;
+            run_layered(clone, v, r, t->flags);
+            copy = r[0];
+          } else {
             GradMode no(false);
             copy = fb::op<"clone">(t);
           }
@@ -295,7 +304,7 @@ void finish(const Ref<Node>& ref, OpNode& node, const Results& out, bool first_o
 
 }  // namespace
 
-void autograd_invoke(const OpEntry& op, const Value* args, Results& out, uint8_t flags) {
+void autograd_invoke(const OpEntry& op, const Value* args, Results& out, Flags flags) {
   OpNode* node = tls.grad_enabled ? make_node(op, args, false) : nullptr;
   if (!node) return run_resolved(op, args, out, flags);
   Ref<Node> ref(node);
@@ -303,21 +312,23 @@ void autograd_invoke(const OpEntry& op, const Value* args, Results& out, uint8_t
   finish(ref, *node, out, op.card->forms & form::first_result_differentiable);
 }
 
-void autograd_invoke_view(const OpEntry& op, const Value* args, Results& out, uint8_t flags) {
+void autograd_invoke_view(const OpEntry& op, const Value* args, Results& out, Flags flags) {
   const Tensor& self = args[0].tensor();
+  if (below_autograd) [[unlikely]] return flags & kLayered ? run_layered(op, args, out, flags) : op.run(op, args, out);
   if ((flags & (kDual | kTrackedView)) && carries_tangents() && forward_invoke(op, args, out)) return;
   OpNode* node = nullptr;
   if (tls.grad_enabled && (flags & (kRequiresGrad | kTrackedView))) node = make_node(op, args, false);
   Ref<Node> ref(node);
-  op.run(op, args, out);
+  if (flags & kLayered) [[unlikely]] run_layered(op, args, out, flags);
+  else op.run(op, args, out);
   if (node) finish(ref, *node, out, op.card->forms & form::first_result_differentiable);
   if (self->inference) return;  // so are its views, and none is tracked
   const auto made = tls.inference ? ViewInfo::Made::inference : !tls.grad_enabled ? ViewInfo::Made::no_grad : out.is_list ? ViewInfo::Made::multi_output : ViewInfo::Made::normal;
   for (int i = 0; i < out.size(); ++i)
-    if (!out[i].is(self) && out[i]->storage.get() == self->storage.get()) track_view(out[i], self, made);
+    if (!out[i].is(self) && (out[i]->storage.get() == self->storage.get() || ((flags & kWrapped) && same_storage(out[i], self)))) track_view(out[i], self, made);
 }
 
-void autograd_invoke_inplace(const OpEntry& op, const Value* args, Results& out, uint8_t flags) {
+void autograd_invoke_inplace(const OpEntry& op, const Value* args, Results& out, Flags flags) {
   const Tensor self = args[0].tensor();
   FB_CHECK(!(self->inference && !tls.inference), op.schema.name, ": an inference tensor of shape ", self.sizes(),
            " may not be written in place outside InferenceMode; clone() it first");
@@ -335,7 +346,8 @@ void autograd_invoke_inplace(const OpEntry& op, const Value* args, Results& out,
   if (record && differentiable(self)) check_inplace(self, op.schema.name.c_str());
   OpNode* node = record && differentiable(self) ? make_node(op, args, true) : nullptr;
   Ref<Node> ref(node);
-  {
+  if (flags & kWrapped) run_resolved(op, args, out, flags);
+  else {
     GradMode no(false);
     run_resolved(op, args, out, flags);
   }

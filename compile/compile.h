@@ -4,6 +4,10 @@
 
 #include "compile/graph.h"
 
+namespace fb::triton {
+struct Table;  // compile/triton/launch.h
+}
+
 namespace fb::compile {
 
 struct Statistics {
@@ -24,6 +28,7 @@ struct Compiler {
   // eager one. Below autograd. Raises NotImplementedError where accepts says no.
   void (*run)(const OpEntry& op, const Value* args, Results& out);
   Statistics (*statistics)();
+  const triton::Table* triton;   // kernels of the Triton language
 
   Compiled* (*make)(Graph g);
   void (*drop)(Compiled* c);

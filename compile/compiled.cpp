@@ -6,6 +6,7 @@
 #include "compile/fuse/plan.h"
 #include "compile/fuse/reductions.h"
 #include "compile/point_call.h"
+#include "compile/triton/launch.h"
 #include "core/error.h"
 #include "dispatch/thread_state.h"
 
@@ -48,15 +49,16 @@ const Plan& plan_for(Compiled& c, TensorImpl* const* inputs) {
   return *p;
 }
 
-// Whether operators must see the call one by one: a gradient or a tangent is wanted.
+// Whether operators must see the call one by one: a gradient or a tangent is wanted, or a layer takes calls.
 bool wants_history(const TensorImpl* t) {
+  if (t->flags & kLayered) return true;
   if (!(t->flags & (kRequiresGrad | kTrackedView | kDual))) return false;
   if ((t->flags & (kDual | kTrackedView)) && carries_tangents()) return true;
   return tls.grad_enabled && requires_grad(reinterpret_cast<const Tensor&>(t));
 }
 
 void call(Compiled& c, TensorImpl* const* inputs, Tensor* outputs) {
-  bool plain = true;
+  bool plain = !tls.layers;
   for (size_t i = 0; i < c.graph.inputs.size(); ++i) plain = plain && !wants_history(inputs[i]);
   for (const Tensor* t : c.constants) plain = plain && !wants_history(t->impl());
   if (plain) {
@@ -125,6 +127,6 @@ void run(const OpEntry& op, const Value* args, Results& out) {
 
 extern "C" [[gnu::visibility("default")]] const fb::compile::Compiler* fb_compiler() {
   using namespace fb::compile;
-  static constexpr Compiler c{accepts, run, statistics, make, drop, call, describe};
+  static constexpr Compiler c{accepts, run, statistics, &fb::triton::table, make, drop, call, describe};
   return &c;
 }

@@ -32,13 +32,16 @@ void GraphTrace::begin() {
   before_ = tracer;
   flags_before_ = fresh_tensor_flags;
   tracer = this;
+  layers_before_ = tls.layers;
   fresh_tensor_flags |= kTraced;
+  tls.layers |= kTraced;
   open_ = true;
 }
 void GraphTrace::end() {
   if (!open_) return;
   tracer = before_;
   fresh_tensor_flags = flags_before_;
+  tls.layers = layers_before_;
   open_ = false;
 }
 

@@ -35,7 +35,7 @@ class GraphTrace final : public Tracer {
   std::map<const TensorImpl*, Tensor> twins_;   // of constants
   std::vector<Tensor> keep_;                    // so that no address is used twice
   Tracer* before_ = nullptr;
-  uint8_t flags_before_ = 0;
+  Flags flags_before_ = 0, layers_before_ = 0;
   bool open_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <new>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -17,7 +18,13 @@ struct Span {
   int64_t n = 0;
   constexpr Span() = default;
   constexpr Span(const T* q, int64_t m) : p(q), n(m) {}
+  // A span over a braced list is for arguments of a call: the list lives to the end of the full expression.
+#pragma GCC diagnostic push
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Winit-list-lifetime"
+#endif
   constexpr Span(std::initializer_list<T> l) : p(l.begin()), n(int64_t(l.size())) {}
+#pragma GCC diagnostic pop
   constexpr int64_t size() const { return n; }
   constexpr bool empty() const { return n == 0; }
   constexpr const T& operator[](int64_t i) const { return p[i]; }
@@ -78,7 +85,8 @@ class SmallVec {
   void reserve(int64_t c) {
     if (c <= cap_) return;
     c = c < 2 * cap_ ? 2 * cap_ : c;
-    T* q = static_cast<T*>(std::malloc(size_t(c) * sizeof(T)));
+    T* q = c <= INT32_MAX ? static_cast<T*>(std::malloc(size_t(c) * sizeof(T))) : nullptr;
+    if (!q) throw std::bad_alloc();
     std::memcpy(static_cast<void*>(q), p_, size_t(n_) * sizeof(T));
     if (p_ != inline_) std::free(p_);
     p_ = q;

@@ -3,5 +3,5 @@
 #include <cstdint>
 
 namespace fb {
-extern __attribute__((tls_model("initial-exec"))) constinit thread_local uint8_t fresh_tensor_flags;
+extern __attribute__((tls_model("initial-exec"))) constinit thread_local uint16_t fresh_tensor_flags;
 }

@@ -72,10 +72,13 @@ struct float8_e5m2 {
   constexpr explicit operator float() const { return detail::widen_from_format<5, 2, true>(bits); }
 };
 
+// Has no infinity: what is too large, infinity too, becomes the greatest value of its sign, as in PyTorch.
 struct float8_e4m3fn {
   uint8_t bits = 0;
   constexpr float8_e4m3fn() = default;
-  constexpr explicit float8_e4m3fn(float f) : bits(uint8_t(detail::round_to_format<4, 3, false>(f))) {}
+  constexpr explicit float8_e4m3fn(float f) : bits(uint8_t(detail::round_to_format<4, 3, false>(f))) {
+    if ((bits & 0x7f) == 0x7f && f == f) --bits;
+  }
   constexpr explicit operator float() const { return detail::widen_from_format<4, 3, false>(bits); }
 };
 

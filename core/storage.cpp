@@ -50,6 +50,14 @@ Ref<Storage> Storage::foreign(void* data, size_t nbytes, Device device, void (*r
   return Ref<Storage>(s);
 }
 
+Ref<Storage> Storage::of_payload(Payload* payload, Device device) {
+  Storage* s = new (cpu_allocate(kBlock)) Storage;
+  s->device = device;
+  s->resizable = false;
+  s->payload = payload;
+  return Ref<Storage>(s);
+}
+
 void Storage::resize(size_t n) {
   FB_CHECK(resizable, "a storage of ", uint64_t(nbytes), " bytes over foreign memory cannot be resized to ", uint64_t(n));
   if (device.is_meta() || n == nbytes) {
@@ -65,6 +73,7 @@ void Storage::resize(size_t n) {
 }
 
 void Storage::destroy(Storage* s) {
+  if (s->payload) [[unlikely]] delete s->payload;
   if (s->release) s->release(s->context);
   else if (!s->inline_data) cpu_free(s->data, s->block_bytes);
   s->~Storage();

@@ -7,6 +7,11 @@
 
 namespace fb {
 
+// What a tensor without memory of its own stands for; whoever makes one derives from this.
+struct Payload {
+  virtual ~Payload() = default;
+};
+
 struct Storage : RefCounted {
   void* data = nullptr;
   size_t nbytes = 0;
@@ -18,10 +23,13 @@ struct Storage : RefCounted {
   void* context = nullptr;
   void* py = nullptr;      // the Python object that stands for this storage, borrowed
   size_t block_bytes = 0;  // what the allocator gave, when data is not inline
+  Payload* payload = nullptr;  // owned; data is null then
 
   // Uninitialised bytes. On the meta device no memory is taken. Raises OutOfMemory.
   static Ref<Storage> allocate(size_t nbytes, Device device);
   static Ref<Storage> foreign(void* data, size_t nbytes, Device device, void (*release)(void*), void* context);
+  // No memory; deletes `payload` when it dies.
+  static Ref<Storage> of_payload(Payload* payload, Device device);
   // Keeps the first min(old, new) bytes.
   void resize(size_t nbytes);
   static void destroy(Storage*);

@@ -12,7 +12,7 @@ namespace fb {
 
 void (*tensor_python_release)(void* py) = nullptr;
 
-__attribute__((tls_model("initial-exec"))) constinit thread_local uint8_t fresh_tensor_flags = 0;
+__attribute__((tls_model("initial-exec"))) constinit thread_local uint16_t fresh_tensor_flags = 0;
 
 TensorImpl* TensorImpl::make() {
   TensorImpl* t = new (cpu_allocate(sizeof(TensorImpl))) TensorImpl;
@@ -126,6 +126,7 @@ Tensor Tensor::alias(Ints sizes, Ints strides, int64_t offset) const {
   t->neg = from->neg;
   t->layout = from->layout;
   t->inference = from->inference;
+  t->wrapped = from->wrapped;
   t->sizes = Dims(sizes);
   t->strides = Dims(strides);
   t->offset = offset;

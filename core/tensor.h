@@ -19,7 +19,12 @@ struct AutogradMetaBase {
   virtual ~AutogradMetaBase() = default;
 };
 
-enum TensorFlags : uint8_t { kRequiresGrad = 1, kTrackedView = 2, kConj = 4, kNeg = 8, kWrappedNumber = 16, kInference = 32, kDual = 64 };
+using Flags = uint16_t;
+enum TensorFlags : Flags {
+  kRequiresGrad = 1, kTrackedView = 2, kConj = 4, kNeg = 8, kWrappedNumber = 16, kInference = 32, kDual = 64,
+  kPython = 128, kWrapped = 256,
+  kLayered = kPython | kWrapped,  // calls go through a layer between autograd and the back end (dispatch/layers.h)
+};
 
 struct TensorImpl : RefCounted {
   Ref<Storage> storage;
@@ -39,8 +44,10 @@ struct TensorImpl : RefCounted {
       bool wrapped_number : 1;  // made from a bare number: yields in type promotion
       bool inference : 1;
       bool dual : 1;            // has a tangent of its own, kept in autograd meta, while a dual level is open
+      bool python : 1;          // its Python class takes calls itself (__torch_dispatch__)
+      bool wrapped : 1;         // stands for another tensor, the payload of its storage (a transform's level)
     };
-    uint8_t flags = 0;
+    Flags flags = 0;
   };
   Layout layout = Layout::strided;
   AutogradMetaBase* autograd = nullptr;      // owned

@@ -1,20 +1,26 @@
 #include "dispatch/invoke.h"
 
+#include "dispatch/below_autograd.h"
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/layers.h"
+#include "dispatch/levels.h"
 #include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
 #include "dispatch/trace.h"
+#include "dispatch/visible.h"
 
 namespace fb {
 
 constinit thread_local ThreadState tls;
+__attribute__((tls_model("initial-exec"))) constinit thread_local bool below_autograd = false;
 bool dual_level_open = false;
+LayerRun wrapped_layer = nullptr, python_layer = nullptr;
 DType default_dtype = DType::f32;
 constinit thread_local Tracer* tracer = nullptr;
 
-uint8_t argument_flags(const OpEntry& op, const Value* args) {
-  uint8_t f = 0;
+Flags argument_flags(const OpEntry& op, const Value* args) {
+  Flags f = tls.layers;
   for (uint64_t m = op.schema.tensor_mask; m; m &= m - 1) {
     const Value& v = args[__builtin_ctzll(m)];
     if (v.tag == Tag::tensor) f |= v.t->flags;
@@ -189,7 +195,14 @@ void run_generic_out(const OpEntry& op, const Value* args, Results& out) {
 
 }  // namespace
 
-void run_resolved(const OpEntry& op, const Value* args, Results& out, uint8_t flags) {
+void run_layered(const OpEntry& op, const Value* args, Results& out, Flags flags) {
+  const LayerRun layer = flags & kWrapped ? wrapped_layer : python_layer;
+  if (!layer) raise_runtime(op.schema.full_name(), ": no layer takes calls on such tensors");
+  layer(op, args, out, flags);
+}
+
+void run_resolved(const OpEntry& op, const Value* args, Results& out, Flags flags) {
+  if (flags & kLayered) [[unlikely]] return run_layered(op, args, out, flags);
   if ((flags & (kConj | kNeg)) == 0 || op.card->lazy_bits) return op.run(op, args, out);
   constexpr int kMax = 64;
   Value v[kMax];
@@ -224,7 +237,16 @@ namespace {
 
 // ---- the top of a call ----
 
-void invoke_composite(const OpEntry& op, const Value* args, Results& out) { op.card->body(op, args, out); }
+void invoke_composite(const OpEntry& op, const Value* args, Results& out) {
+  if ((tls.layers & kWrapped) && run_factory_at_level(op, args, out)) return;
+  if (op.card->forms & form::visible) {
+    const Flags f = argument_flags(op, args);
+    // Lists whose call is recorded are expanded: their derivatives are those of the parts.
+    const bool recorded = op.schema.list_mask && (f & (kRequiresGrad | kTrackedView)) && tls.grad_enabled && !below_autograd;
+    if ((f & kPython) && !recorded) return run_layered(op, args, out, f);
+  }
+  op.card->body(op, args, out);
+}
 
 // Whether a trace takes the call: it runs nothing then but shape rules.
 bool traced(const OpEntry& op, const Value* args, Results& out) {
@@ -235,9 +257,11 @@ bool traced(const OpEntry& op, const Value* args, Results& out) {
 }
 
 void invoke_functional(const OpEntry& op, const Value* args, Results& out) {
-  const uint8_t f = argument_flags(op, args);
-  if (f & (kRequiresGrad | kTrackedView | kDual | kTraced)) {
+  const Flags f = argument_flags(op, args);
+  if (f & (kRequiresGrad | kTrackedView | kDual | kWrapped | kTraced)) {
+    if ((f & kWrapped) && run_at_level(op, args, out)) return;
     if ((f & kTraced) && traced(op, args, out)) return;
+    if (below_autograd) return run_resolved(op, args, out, f);
     if (carries_tangents() && forward_invoke(op, args, out)) return;
     if ((f & (kRequiresGrad | kTrackedView)) && tls.grad_enabled && (op.card->vjp || op.card->pointwise))
       return autograd_invoke(op, args, out, f);
@@ -252,21 +276,27 @@ void invoke_factory(const OpEntry& op, const Value* args, Results& out) {
 }
 
 void invoke_view(const OpEntry& op, const Value* args, Results& out) {
-  if (args[0].tag == Tag::tensor && (args[0].t->flags & kTraced) && traced(op, args, out)) return;
-  autograd_invoke_view(op, args, out, args[0].tag == Tag::tensor ? args[0].t->flags : 0);
+  const Flags f = Flags(tls.layers | (args[0].tag == Tag::tensor ? args[0].t->flags : 0));
+  if ((f & kWrapped) && run_at_level(op, args, out)) return;
+  if ((f & kTraced) && traced(op, args, out)) return;
+  autograd_invoke_view(op, args, out, f);
 }
 
 void invoke_inplace(const OpEntry& op, const Value* args, Results& out) {
-  const uint8_t f = argument_flags(op, args);
+  const Flags f = argument_flags(op, args);
+  if ((f & kWrapped) && run_at_level(op, args, out)) return;
   if ((f & kTraced) && traced(op, args, out)) return;
+  if (below_autograd) [[unlikely]] return run_resolved(op, args, out, f);  // the call above counts the write
   if (f & (kRequiresGrad | kTrackedView | kInference | kDual) || tls.inference) return autograd_invoke_inplace(op, args, out, f);
   run_resolved(op, args, out, f);
   args[0].t->bump_version();
 }
 
 void invoke_out(const OpEntry& op, const Value* args, Results& out) {
-  const uint8_t f = argument_flags(op, args);
+  const Flags f = argument_flags(op, args);
+  if ((f & kWrapped) && run_at_level(op, args, out)) return;
   if ((f & kTraced) && traced(op, args, out)) return;
+  if (below_autograd) [[unlikely]] return run_resolved(op, args, out, f & ~(kConj | kNeg));
   if ((f & (kTrackedView | kDual)) && carries_tangents()) forward_refuse_out(op, args);
   if ((f & kInference) && !tls.inference)
     for (size_t i = op.functional->schema.args.size(); i < op.schema.args.size(); ++i)

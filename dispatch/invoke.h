@@ -8,6 +8,6 @@ namespace fb {
 void set_invoke(OpEntry& e);
 
 // Runs op.run with lazily conjugated or negated arguments made real first, where the card does not take the bits.
-void run_resolved(const OpEntry& op, const Value* args, Results& out, uint8_t flags);
+void run_resolved(const OpEntry& op, const Value* args, Results& out, Flags flags);
 
 }  // namespace fb

@@ -107,14 +107,15 @@ const std::vector<Packet*>& all_packets();
 // The first kernel that accepts; raises NotImplementedError naming operator and device otherwise.
 const KernelRecord& select_kernel(const OpEntry& op, Device device, const Value* args);
 
-// Of the tensor arguments: the union of their TensorFlags, and the device they are on (raises where they differ).
-uint8_t argument_flags(const OpEntry& op, const Value* args);
+// The union of the TensorFlags of the tensor arguments and of the layers that see every call; the device that the tensor
+// arguments are on (raises where they differ).
+Flags argument_flags(const OpEntry& op, const Value* args);
 Device common_device(const OpEntry& op, const Value* args);
 
 // Autograd's side of a call, defined in autograd/: records a node around op.run.
-void autograd_invoke(const OpEntry& op, const Value* args, Results& out, uint8_t flags);
-void autograd_invoke_view(const OpEntry& op, const Value* args, Results& out, uint8_t flags);
-void autograd_invoke_inplace(const OpEntry& op, const Value* args, Results& out, uint8_t flags);
+void autograd_invoke(const OpEntry& op, const Value* args, Results& out, Flags flags);
+void autograd_invoke_view(const OpEntry& op, const Value* args, Results& out, Flags flags);
+void autograd_invoke_inplace(const OpEntry& op, const Value* args, Results& out, Flags flags);
 // Forward mode's side: runs the call without tangents, then gives its results theirs. False, and nothing is done, where
 // no argument has a tangent.
 bool forward_invoke(const OpEntry& op, const Value* args, Results& out);

@@ -167,6 +167,21 @@ constexpr int64_t kSmall = 16;  // elements of a call that goes to the body at o
 
 Tensor run_pointwise_body(const char* name, PointwiseRun run, PointwiseBody body, const Value* v, int nin,
                           uint32_t bool_operands, DType compute, DType result, const Scalar* attrs, const Tensor* given) {
+  if (!given && bool_operands == 0) {  // few elements of one shape and type, all in a row: nothing to lay out
+    char* in[PointwiseLoop::kMax];
+    const TensorImpl* x = v[0].tag == Tag::tensor ? v[0].t : nullptr;
+    bool plain = x && x->contiguous && x->dtype == compute && x->device.is_cpu() && x->numel <= kSmall && x->numel > 0 && !x->wrapped_number;
+    for (int i = 0; i < nin && plain; ++i) {
+      const TensorImpl* t = v[i].t;
+      plain = v[i].tag == Tag::tensor && (t == x || (t->contiguous && t->dtype == compute && t->device.is_cpu() && t->sizes == x->sizes));
+      if (plain) in[i] = static_cast<char*>(v[i].tensor().data());
+    }
+    if (plain) {
+      Tensor out = Tensor::empty(x->sizes, {result, x->device});
+      body(static_cast<char*>(out.data()), in, x->numel, attrs, false);
+      return out;
+    }
+  }
   const TensorImpl* first = nullptr;
   const Dims* shape = nullptr;
   Dims joined;
@@ -357,6 +372,30 @@ void run_pointwise(const OpEntry& op, const Value* args, Results& res) {
   res.push(out);
 }
 
+// The operator that stands for a derivative ("tanh_backward"), as a layer should see it; undefined where there is none.
+// Its arguments are those of the forward call by name, after the gradient.
+static Tensor through_backward_operator(const OpEntry& op, const Tensor& g, const Tensor* operands, const Tensor& result, const Value* args) {
+  const Schema& s = op.functional->schema;
+  const bool relu = s.name == "relu";  // a threshold at 0, of which the result tells as much as the argument
+  const OpEntry* b = find_op(relu ? "threshold_backward" : s.name + "_backward");
+  if (!b || !g.is_floating() || b->schema.args.size() > 8) return {};
+  Value v[8];
+  v[0] = Value(g);
+  for (size_t i = 1; i < b->schema.args.size(); ++i) {
+    const std::string& name = b->schema.args[i].name;
+    const int at = s.find(name);
+    if (name == "output" || (relu && name == "self")) v[i] = Value(result);
+    else if (name == "self") v[i] = Value(operands[0]);
+    else if (relu && name == "threshold") v[i] = Value(0);
+    else if (at >= 0) v[i] = args[at];
+    else return {};
+    if (b->schema.args[i].type == ArgType::tensor && v[i].tag != Tag::tensor) return {};
+  }
+  Results r;
+  b->invoke(*b, v, r);
+  return r[0];
+}
+
 Tensor run_pointwise_grad(const OpEntry& op, int i, const Tensor& g, const Tensor* operands, const Tensor& result, const Value* args) {
   const PointwiseCard& c = *op.card->pointwise;
   const PointwiseGrad& gi = c.grads[i];
@@ -386,6 +425,13 @@ Tensor run_pointwise_grad(const OpEntry& op, int i, const Tensor& g, const Tenso
     for (int k = 0; k < c.nin; ++k) again |= (gi.saves_in >> k & 1) && operands[k].defined() && (operands[k]->flags & (kDual | kTrackedView));
     again |= gi.saves_out && result.defined() && (result->flags & (kDual | kTrackedView));
   }
+  Flags layers = Flags(tls.layers | g->flags);  // layers see calls of cards only
+  for (int k = 0; k < c.nin; ++k)
+    if ((gi.saves_in >> k & 1) && operands[k].defined()) layers |= operands[k]->flags;
+  if (gi.saves_out && result.defined()) layers |= result->flags;
+  if ((layers & kLayered) && !again && i == 0)
+    if (Tensor r = through_backward_operator(op, g, operands, result, args); r.defined()) return r;
+  again |= (layers & kLayered) != 0;
   Value v[kMaxOperands + 2];
   int n = 0;
   v[n++] = Value(g);

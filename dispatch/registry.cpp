@@ -4,9 +4,11 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <shared_mutex>
 
 #include "dispatch/call.h"
 #include "dispatch/invoke.h"
+#include "dispatch/library.h"
 #include "dispatch/op.h"
 #include "dispatch/vjp.h"
 
@@ -164,22 +166,49 @@ Registry& registry() {
   static Registry* r = new Registry;
   return *r;
 }
+std::shared_mutex table_lock;  // names are looked up rarely: call sites keep what they found
 
 }  // namespace
 
 Packet* find_packet(std::string_view name) {
   auto& r = registry();
+  std::shared_lock<std::shared_mutex> guard(table_lock);
   const auto i = r.packets.find(name);
   return i == r.packets.end() ? nullptr : i->second;
 }
 
 const OpEntry* find_op(std::string_view full) {
   auto& r = registry();
+  std::shared_lock<std::shared_mutex> guard(table_lock);
   const auto i = r.ops.find(full);
   return i == r.ops.end() ? nullptr : i->second;
 }
 
 const std::vector<Packet*>& all_packets() { return registry().sorted; }
+
+OpEntry& registry_add(OpEntry* op) {
+  auto& r = registry();
+  std::unique_lock<std::shared_mutex> guard(table_lock);
+  op->packet = &r.packet(op->schema.name);
+  op->packet->overloads.push_back(op);
+  op->packet->forms |= op->card->forms;
+  r.ops.emplace(op->schema.full_name(), op);
+  r.sorted.clear();
+  for (auto& [name, p] : r.packets) r.sorted.push_back(p);
+  return *op;
+}
+
+void registry_remove(const OpEntry& op) {
+  auto& r = registry();
+  std::unique_lock<std::shared_mutex> guard(table_lock);
+  auto& l = op.packet->overloads;
+  l.erase(std::remove(l.begin(), l.end(), &op), l.end());
+  r.ops.erase(op.schema.full_name());
+  if (!l.empty()) return;
+  r.packets.erase(op.schema.name);
+  r.sorted.clear();
+  for (auto& [name, p] : r.packets) r.sorted.push_back(p);
+}
 
 namespace {
 bool fits(const ArgSpec& a, const Value& v, bool numbers) {

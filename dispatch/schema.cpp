@@ -120,10 +120,12 @@ Value read_default(Reader& r, const TypeText& t) {
   for (char quote : {'"', '\''})
     if (r.take(std::string_view(&quote, 1))) {
       size_t b = r.at;
-      while (r.s[r.at] != quote) ++r.at;
+      while (r.at < r.s.size() && r.s[r.at] != quote) ++r.at;
+      if (r.at == r.s.size()) raise_runtime("schema '", r.s, "': a string that starts at position ", uint64_t(b), " has no end");
       char* p = strndup(r.s.data() + b, r.at - b);
       Value v{std::string_view(p, r.at - b)};
       ++r.at;
+      if (type == ArgType::device) return Value(parse_device(std::string(v.string())));
       return v;
     }
   r.space();
@@ -134,6 +136,9 @@ Value read_default(Reader& r, const TypeText& t) {
   if (w == "preserve_format") return Value(MemoryFormat::preserve);
   if (w == "Mean") return Value(1);
   if (w == "long") return Value(DType::i64);
+  if (type == ArgType::dtype)
+    for (int d = 0; d < 32; ++d)
+      if (const char* n = dtype_name(DType(d)); n && w == n) return Value(DType(d));
   if (type == ArgType::dtype) raise_runtime("schema '", r.s, "': unknown default '", w, "'");
   if (type == ArgType::ints) {  // "int[2] stride=1": every element is 1
     const int n = t.list_size > 0 ? t.list_size : 1;

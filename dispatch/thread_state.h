@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "core/dtype.h"
+#include "core/tensor.h"
 
 namespace fb {
 
@@ -10,6 +10,7 @@ struct ThreadState {
   bool grad_enabled = true;
   bool inference = false;
   bool forward_enabled = true;   // whether tangents are carried on (forward mode)
+  Flags layers = 0;              // kPython, kWrapped: layers that see every call, whatever its arguments (dispatch/layers.h)
   uint64_t sequence = 0;         // numbers autograd nodes in order of creation
 };
 

@@ -5,7 +5,7 @@
 
 namespace fb {
 
-constexpr uint8_t kTraced = 128;   // beside the TensorFlags
+constexpr Flags kTraced = 512;   // beside the TensorFlags
 
 struct Tracer {
   virtual void call(const OpEntry& op, const Value* args, Results& out) = 0;

@@ -135,6 +135,10 @@ void init_optim(PyObject* m);
 void init_dlpack(PyObject* m);
 void init_forward_ad(PyObject* m);
 void init_symbolic(PyObject* m);
+void init_transforms(PyObject* m);
+void init_dispatch_mode(PyObject* m);
+void init_schema_object(PyObject* m);
+void init_library(PyObject* m);
 
 PyObject* tensor_getitem(PyObject* self, PyObject* index);
 int tensor_setitem(PyObject* self, PyObject* index, PyObject* value);

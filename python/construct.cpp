@@ -2,9 +2,10 @@
 #include <cstring>
 
 #include "autograd/node.h"
+#include "dispatch/levels.h"
 #include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
-#include "python/binding.h"
+#include "python/dispatch_mode.h"
 
 namespace fb::py {
 namespace {
@@ -236,6 +237,7 @@ Tensor tensor_from_data(PyObject* data, DType dtype, Device device, bool copy) {
   }
   Tensor t = Tensor::empty(shape, {d, Device()});
   fill(static_cast<char*>(t.data()), shape, Dims(t.strides()), t.item_bytes(), d, 0, data);
+  if (mode_active()) [[unlikely]] t = op<"lift_fresh">(t);
   if (!(device == Device())) return op<"_to_copy">(t, d, std::nullopt, device);
   return t;
 }
@@ -270,6 +272,7 @@ PyObject* py_tensor(PyObject*, PyObject* args, PyObject* kw) {
     if (!o.device_given) o.device = unwrap(data).device();
   }
   Tensor t = tensor_from_data(data, o.dtype, o.device, true);
+  if (Level* l = innermost_level(); l && l->kind != LevelKind::batch && !t->wrapped) t = wrap_at(Ref<Level>::share(l), t, -1);  // made within a transform
   if (o.wants_grad) set_requires_grad(t, true);
   return wrap(t);
   FB_PY_END(nullptr)
@@ -357,6 +360,8 @@ PyObject* m_numpy(PyObject* self, PyObject* args, PyObject* kw) {
   int force = 0;
   if (!PyArg_ParseTupleAndKeywords(args, kw, "|$p:numpy", const_cast<char**>(names), &force)) return nullptr;
   Tensor t = unwrap(self);
+  FB_CHECK(!t->wrapped, "numpy() of a tensor of a function that is transformed (torch.vmap, torch.func), which has no memory of its own");
+  FB_CHECK(!t->python, "numpy() is not there for tensors whose class has __torch_dispatch__ (", Py_TYPE(self)->tp_name, ")");
   if (force) t = op<"contiguous">(op<"resolve_neg">(op<"resolve_conj">(detach(t))));
   FB_CHECK(!requires_grad(t), "numpy() of a tensor that requires grad would lose its history; call detach().numpy()");
   FB_CHECK(!t.is_conj() && !t.is_neg(), "numpy() of a lazily conjugated or negated tensor; call resolve_conj().resolve_neg() first");
@@ -406,8 +411,16 @@ PyObject* list_of(const Tensor& t, int64_t dim, const char* p) {
   return l;
 }
 
-Tensor readable(const Tensor& t, const char* fn) {
+Tensor readable(const Tensor& wrapper, const char* fn) {
+  Tensor t = wrapper;
+  while (const Wrapped* w = wrapped_in(t)) {
+    if (w->batch_dim >= 0)
+      raise_runtime("vmap: ", fn, "() asks for the values of a tensor, which differ between examples; a function that is mapped cannot "
+                    "branch on them or turn them into numbers. Use torch.where");
+    t = unwrap(t);
+  }
   if (t.is_meta()) raise_runtime(fn, "() of a tensor on the meta device of shape ", t.sizes(), ": it has no values");
+  FB_CHECK(!t->python && (t.numel() == 0 || t->storage->data), fn, "() is not there for tensors whose class has __torch_dispatch__ (shape ", t.sizes(), ")");
   if (t.is_conj() || t.is_neg()) {
     GradMode no(false);
     return op<"clone">(t);
@@ -499,6 +512,7 @@ Device default_device() { return g_default_device; }
 
 PyObject* tensor_item(PyObject* self) {
   const Tensor& u = unwrap(self);
+  if (dispatches(u)) [[unlikely]] return wrap_value(op_value<"item">(u));
   if (u.numel() != 1) raise_runtime("item() of a tensor of shape ", u.sizes(), " with ", u.numel(), " elements: only one element can be converted to a number");
   const Tensor t = readable(u, "item");
   return number_at(static_cast<const char*>(t.data()), t.dtype());

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "autograd/node.h"
-#include "python/binding.h"
+#include "python/dispatch_mode.h"
 
 namespace fb::py {
 namespace {
@@ -83,7 +83,7 @@ void apply(Indexed& r, PyObject* o, int64_t& dim, int64_t specified) {
   if (PyBool_Check(o)) {
     r.t = op<"unsqueeze">(r.t, dim);
     Tensor m = Tensor::empty({1}, {DType::boolean, r.t.device()});
-    if (!m.is_meta()) *m.ptr<bool>() = o == Py_True;
+    if (!m.is_meta() && m->storage->data) *m.ptr<bool>() = o == Py_True;
     record(m);
     ++dim;
     return;
@@ -212,14 +212,15 @@ int tensor_setitem(PyObject* self, PyObject* index, PyObject* value) {
   Indexed r = resolve(t, index);
   Scalar s;
   const bool number = !is_tensor(value) && scalar_from(value, s);
-  if (number && !r.advanced) {
+  if (number && !r.advanced && !dispatches(t)) {
     op_list<"fill_">(r.t, s);
     return 0;
   }
   Tensor v;
   if (is_tensor(value)) v = unwrap(value);
   else if (number) {
-    v = op<"full">(Ints(), s, t.dtype(), std::nullopt, t.device());
+    if (dispatches(t)) v = tensor_from_data(value, t.dtype(), Device(), true);
+    else v = op<"full">(Ints(), s, t.dtype(), std::nullopt, t.device());
   } else v = tensor_from_data(value, t.dtype(), t.device(), true);
   // Leading dimensions of size 1 that the target lacks fall away, as in numpy.
   auto fit = [](Tensor v, int64_t ndim) {
@@ -228,6 +229,10 @@ int tensor_setitem(PyObject* self, PyObject* index, PyObject* value) {
     if (!drop) return v;
     return op<"reshape">(v, v.sizes().slice(drop, v.ndim() - drop));
   };
+  if (number && !r.advanced) {
+    op_list<"fill_">(r.t, v);
+    return 0;
+  }
   if (!r.advanced) {
     op_list<"copy_">(r.t, fit(v, r.t.ndim()));
     return 0;

@@ -56,8 +56,12 @@ PyMODINIT_FUNC PyInit__C() {
   init_dlpack(m);
   init_forward_ad(m);
   init_symbolic(m);
-  init_compiled(m);
+  init_transforms(m);
+  init_dispatch_mode(m);
+  init_schema_object(m);
+  init_library(m);
   init_triton(m);
+  init_compiled(m);
   return m;
   FB_PY_END(nullptr)
 }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "autograd/node.h"
+#include "dispatch/library.h"
 #include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
 #include "python/parser.h"
@@ -97,6 +98,23 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
   FB_PY_END(nullptr)
 }
 
+// Entries of torch.ops: arguments that do not fit the schema are a RuntimeError there.
+PyObject* op_vectorcall_by_schema(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  FB_PY_BEGIN
+  const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+  const Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+  if (!g_function_disabled && (function_modes || any_asks(args, all))) return dispatch_torch_function(self, args, n, kwnames);
+  ParsedCall c;
+  try {
+    parse_call(*as(self)->binding, args, n, kwnames, c);
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::type) raise_runtime(e.what());
+    throw;
+  }
+  return invoke_parsed(c);
+  FB_PY_END(nullptr)
+}
+
 // Methods of operators whose schema has `self` further on (where, polygamma): the tensor goes to its place.
 PyObject* op_vectorcall_by_self(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   FB_PY_BEGIN
@@ -176,6 +194,8 @@ struct Slot {
   const OpEntry* op = nullptr;       // the overload for tensors (numbers where the card takes them)
   const Binding* binding = nullptr;
   PyObject* method = nullptr;        // what __torch_function__ is told
+  Value rest[6];                     // what stands for the arguments after the first two
+  int nrest = -1;                    // -1: more than fit
 };
 
 void find_slot(Slot& s, const char* packet, const char* full) {
@@ -183,6 +203,10 @@ void find_slot(Slot& s, const char* packet, const char* full) {
   if (!p) return;
   s.op = find_op(full);
   s.binding = &binding_of(*p);
+  if (s.op && s.op->schema.args.size() >= 2 && s.op->schema.args.size() <= 8) {
+    s.nrest = int(s.op->schema.args.size()) - 2;
+    for (int i = 0; i < s.nrest; ++i) s.rest[i] = s.op->schema.args[size_t(i) + 2].default_value;
+  }
   s.method = PyObject_GetAttrString(reinterpret_cast<PyObject*>(&TensorBaseType), packet);
   if (!s.method) {
     PyErr_Clear();
@@ -209,7 +233,7 @@ PyObject* call_slot(const Slot& s, PyObject* a, PyObject* b, const char* name) {
       Arguments() {}
     } call;
     Value* const v = call.v;
-    bool ok = s.op->schema.args.size() <= 8;
+    bool ok = s.nrest >= 0;
     for (int i = 0; i < 2 && ok; ++i) {
       if (exact_tensor(args[i])) v[i] = Value(unwrap(args[i]));
       else if (PyFloat_CheckExact(args[i])) v[i] = Value(PyFloat_AS_DOUBLE(args[i]));
@@ -222,8 +246,7 @@ PyObject* call_slot(const Slot& s, PyObject* a, PyObject* b, const char* name) {
       if (ok && v[i].tag != Tag::tensor) ok = s.op->card->numbers >> i & 1;
     }
     if (ok && (ta || tb)) {
-      const auto& specs = s.op->schema.args;
-      for (size_t i = 2; i < specs.size(); ++i) v[i] = specs[i].default_value;
+      for (int i = 0; i < s.nrest; ++i) v[i + 2] = s.rest[i];
       int64_t work = 0;
       if (v[0].tag == Tag::tensor) work += v[0].t->numel;
       if (v[1].tag == Tag::tensor) work += v[1].t->numel;
@@ -418,7 +441,9 @@ PyObject* py_op(PyObject*, PyObject* args) {
   if (!overload) {
     auto* b = new Binding(binding_of(*p));
     b->plain.insert(b->plain.end(), b->with_out.begin(), b->with_out.end());
-    return make_callable(&OpFunctionType, b, name, "torch.ops.aten");
+    PyObject* f = make_callable(&OpFunctionType, b, name, "torch.ops.aten");
+    as(f)->call = op_vectorcall_by_schema;
+    return f;
   }
   const std::string want = strcmp(overload, "default") == 0 ? "" : overload;
   const Binding& b = binding_of(*p);
@@ -429,7 +454,9 @@ PyObject* py_op(PyObject*, PyObject* args) {
         one->packet = p;
         one->plain.push_back(s);
         one->with_out.push_back(s);
-        return make_callable(&OpFunctionType, one, std::string(name) + "." + overload, "torch.ops.aten");
+        PyObject* f = make_callable(&OpFunctionType, one, std::string(name) + "." + overload, "torch.ops.aten");
+        as(f)->call = op_vectorcall_by_schema;
+        return f;
       }
   Py_RETURN_NONE;
   FB_PY_END(nullptr)
@@ -452,15 +479,22 @@ PyObject* py_op_info(PyObject*, PyObject* args) {
   const OpEntry* e = find_op(full);
   if (!e) Py_RETURN_NONE;
   const char* kinds[] = {"composite", "pointwise", "view", "structured", "direct", "lowered"};
+  // A kernel without a shape rule of its own decides the shape, or gives a number: both depend on the elements.
+  const bool reads = (e->schema.tensor_mask | e->schema.list_mask) && !e->schema.writes && e->form == OpForm::functional && !e->schema.returns.empty();
+  const ArgType first = reads ? e->schema.returns[0].type : ArgType::tensor;
+  const bool tensors = first == ArgType::tensor || first == ArgType::tensors;
+  const bool dynamic_shape = reads && tensors && e->card->kind == CardKind::direct && !e->card->meta && !(e->card->forms & form::library);
+  const bool data_dependent = reads && !tensors && !(e->card->forms & form::library) && (e->card->kind == CardKind::direct || first == ArgType::scalar);
   const char* forms[] = {"functional", "inplace", "out"};
   Obj types(PyList_New(0));  // those that a pointwise card computes in
   if (const PointwiseCard* p = e->card->pointwise)
     for (int d = 0; d < 32; ++d)
       if (p->types >> d & 1) checked(PyList_Append(types.get(), Obj(wrap_dtype(DType(d))).get()));
-  return Py_BuildValue("{s:s,s:s,s:s,s:O,s:i,s:I,s:I,s:s,s:s,s:O}", "kind", kinds[int(e->card->kind)], "form", forms[int(e->form)],
+  return Py_BuildValue("{s:s,s:s,s:s,s:O,s:i,s:I,s:I,s:s,s:s,s:O,s:O,s:O}", "kind", e->card->forms & form::library ? "library" : kinds[int(e->card->kind)], "form", forms[int(e->form)],
                        "grad_name", e->grad_name.c_str(), "differentiable", e->card->vjp || e->card->pointwise ? Py_True : Py_False,
                        "kernels", int(e->cpu.size()), "forms", e->card->forms, "packet_forms", e->packet->forms, "functional",
-                       e->functional ? e->functional->schema.full_name().c_str() : "", "aliases", e->card->aliases, "types", types.get());
+                       e->functional ? e->functional->schema.full_name().c_str() : "", "aliases", e->card->aliases, "types", types.get(),
+                       "dynamic_shape", dynamic_shape ? Py_True : Py_False, "data_dependent", data_dependent ? Py_True : Py_False);
   FB_PY_END(nullptr)
 }
 // _op_resolve(name, *args, **kwargs): the overload that such a call of the packet takes.

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "autograd/node.h"
+#include "dispatch/levels.h"
 
 namespace fb::py {
 
@@ -37,6 +38,10 @@ Signature make_signature(const OpEntry& e) {
     if (!a.kwarg_only && !(i == 0 && a.type == ArgType::tensor)) ++positional_after_self;
   }
   s.factory = dtype && layout && device;
+  for (size_t i = 0; i < e.schema.args.size(); ++i) {
+    s.defaults.push_back(e.schema.args[i].default_value);
+    if (!e.schema.args[i].has_default) s.required = Py_ssize_t(i) + 1;
+  }
   const size_t first = !e.schema.args.empty() && e.schema.args[0].type == ArgType::tensor ? 1 : 0;
   s.collects = positional_after_self == 1 && first < e.schema.args.size() && e.schema.args[first].type == ArgType::ints &&
                e.schema.args[first].list_size != 0;
@@ -54,6 +59,8 @@ bool number_protocol(PyObject* o) {
 bool tensor_number(PyObject* o, Scalar& s) {
   const Tensor& t = unwrap(o);
   if (t.ndim() != 0 || t.is_meta() || requires_grad(t) || t->dual) return false;
+  for (const Wrapped* w = wrapped_in(t); w; w = wrapped_in(w->inner))
+    if (w->batch_dim >= 0 || requires_grad(w->inner) || w->inner->dual) return false;
   s = op_value<"item">(t).scalar();
   return true;
 }
@@ -319,7 +326,21 @@ bool try_signature(const Signature& s, PyObject* const* args, Py_ssize_t nargs, 
   Obj hold;
   Py_ssize_t npos = nargs;
   const size_t first = n && sc.args[0].type == ArgType::tensor ? 1 : 0;
-  if (s.collects && nargs > Py_ssize_t(first)) {
+  Ints collected;  // f(2, 3): read at once where all are plain ints
+  if (s.collects && !nkw && nargs > Py_ssize_t(first) && nargs - Py_ssize_t(first) <= 48 && PyLong_CheckExact(args[first])) {
+    int over = 0;
+    Py_ssize_t i = Py_ssize_t(first);
+    for (; i < nargs && PyLong_CheckExact(args[i]); ++i) {
+      c.ints[i - Py_ssize_t(first)] = PyLong_AsLongLongAndOverflow(args[i], &over);
+      if (over) break;
+    }
+    if (i == nargs) {
+      c.nints = int(nargs - Py_ssize_t(first));
+      collected = {c.ints, c.nints};
+      npos = Py_ssize_t(first) + 1;
+    }
+  }
+  if (s.collects && collected.empty() && nargs > Py_ssize_t(first)) {
     PyObject* x = args[first];
     if (nargs > Py_ssize_t(first) + 1 || !(PyList_Check(x) || PyTuple_Check(x) || x == Py_None)) {
       int64_t v;
@@ -336,9 +357,18 @@ bool try_signature(const Signature& s, PyObject* const* args, Py_ssize_t nargs, 
     return false;
   }
   Py_ssize_t used = 0;
-  for (size_t i = 0; i < n; ++i) {
+  size_t upto = n;
+  if (!nkw && npos >= s.required) {
+    upto = size_t(npos);
+    for (size_t i = upto; i < n; ++i) c.v[i] = s.defaults[i];
+  }
+  for (size_t i = 0; i < upto; ++i) {
     const ArgSpec& a = sc.args[i];
     PyObject* o = nullptr;
+    if (i == first && !collected.empty()) {
+      c.v[i] = Value(collected);
+      continue;
+    }
     if (Py_ssize_t(i) < npos) o = collected_tuple && i == first ? collected_tuple : args[i];
     if (nkw > used || (o && nkw)) {
       for (Py_ssize_t k = 0; k < nkw; ++k)
@@ -447,9 +477,20 @@ bool scalar_from(PyObject* o, Scalar& s) {
   return true;
 }
 
+static std::unordered_map<const Packet*, Binding*> bindings;
+
+void refresh_binding(const Packet& p) {
+  const auto i = bindings.find(&p);
+  if (i == bindings.end()) return;
+  Binding* b = std::exchange(i->second, nullptr);
+  const Binding& made = binding_of(p);
+  b->plain = made.plain;
+  b->with_out = made.with_out;
+  i->second = b;
+}
+
 const Binding& binding_of(const Packet& p) {
-  static std::unordered_map<const Packet*, Binding*> all;
-  Binding*& b = all[&p];
+  Binding*& b = bindings[&p];
   if (!b) {
     intern_names();
     b = new Binding;

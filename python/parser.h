@@ -12,6 +12,8 @@ struct Signature {
   std::vector<PyObject*> names;   // interned, in schema order
   bool collects = false;          // f(1, 2, 3) stands for f((1, 2, 3))
   bool factory = false;           // takes requires_grad besides its schema
+  std::vector<Value> defaults;    // of each argument; nothing where it has none
+  Py_ssize_t required = 0;        // so many arguments must be given by position in a call without keywords
 };
 
 // What a packet's name may mean: the overloads of a plain call, and those that take out=.
@@ -20,6 +22,8 @@ struct Binding {
   std::vector<Signature> plain, with_out;
 };
 const Binding& binding_of(const Packet& p);
+// After an overload came or went: the same object, made anew.
+void refresh_binding(const Packet& p);
 
 constexpr int kMaxArgs = 40;
 

@@ -4,11 +4,12 @@
 // When Python drops the object while C++ still holds the tensor, and the object carries something a user could miss
 // (attributes, weak references, a subclass), ownership turns round: the tensor holds the object (py_owned), until
 // Python asks for it again or the tensor dies.
-#include "python/binding.h"
+#include "python/dispatch_mode.h"
 
 #include <cstring>
 
 #include "autograd/node.h"
+#include "dispatch/levels.h"
 #include "dispatch/thread_state.h"
 
 namespace fb::py {
@@ -40,6 +41,12 @@ bool worth_keeping(PyTensor* t) {
          (Py_TYPE(t) != TensorType && Py_TYPE(t) != ParameterType && Py_TYPE(t) != &TensorBaseType);
 }
 
+// Objects of torch.Tensor itself that died, kept for the next ones: a small call makes and drops one. Guarded by the GIL,
+// as is every Python object's life.
+constexpr int kSpares = 64;
+PyObject* spare[kSpares];
+int spare_count = 0;
+
 void tensor_dealloc(PyObject* o) {
   PyTensor* t = as(o);
   if (t->impl && !t->impl->py_owned && t->impl->refs.load(std::memory_order_acquire) > 1 && t->impl->py == o && worth_keeping(t)) {
@@ -60,7 +67,8 @@ void tensor_dealloc(PyObject* o) {
     if (!impl->py_owned) Ref<TensorImpl> drop(impl);
   }
   const bool heap = type->tp_flags & Py_TPFLAGS_HEAPTYPE;
-  type->tp_free(o);
+  if (type == TensorType && spare_count < kSpares) spare[spare_count++] = o;
+  else type->tp_free(o);
   if (heap) Py_DECREF(type);
 }
 
@@ -74,11 +82,22 @@ void release_object(void* p) {
 }
 
 PyObject* new_object(Ref<TensorImpl> impl, PyTypeObject* type) {
-  PyObject* o = type->tp_alloc(type, 0);
+  PyObject* o;
+  if (type == TensorType && spare_count) [[likely]] {
+    o = PyObject_Init(spare[--spare_count], type);
+    PyTensor* t = as(o);
+    t->dict = t->weakrefs = nullptr;
+    t->impl = impl.detach();
+    t->impl->py = o;
+    PyObject_GC_Track(o);
+    return o;
+  }
+  o = type->tp_alloc(type, 0);
   if (!o) throw PythonErrorSet{};
   PyTensor* t = as(o);
   t->impl = impl.detach();
   t->impl->py = o;
+  if (type != TensorType && type != ParameterType) t->impl->python = takes_dispatch(type);
   return o;
 }
 
@@ -193,6 +212,10 @@ PyObject* get_name(PyObject* o, void*) {
 PyObject* get_data(PyObject* o, void*) {
   FB_PY_BEGIN
   const Tensor& t = unwrap(o);
+  if (const Wrapped* w = wrapped_in(t)) {
+    FB_CHECK(w->batch_dim < 0, ".data of a tensor of a function that is mapped (torch.vmap) cannot be had; use detach()");
+    return wrap(op<"detach">(t));
+  }
   Tensor d = detach(t);
   // .data counts its own writes: they are invisible to backward, as documented.
   d->own_version = Storage::allocate(0, Device{DeviceType::meta, -1});
@@ -203,6 +226,9 @@ int set_data(PyObject* o, PyObject* v, void*) {
   FB_PY_BEGIN
   const Tensor& t = unwrap(o);
   const Tensor n = tensor_arg(v, "set_data", "new_data");
+  FB_CHECK(!t->wrapped && !n->wrapped, ".data cannot be set within a function that is transformed (torch.vmap, torch.func)");
+  FB_CHECK(t->python == n->python, ".data of a ", Py_TYPE(o)->tp_name, " (shape ", t.sizes(), ") cannot be set to a ", Py_TYPE(v)->tp_name,
+           ": one of them has a class with __torch_dispatch__, the other has not");
   t->storage = n->storage;
   t->sizes = n->sizes;
   t->strides = n->strides;
@@ -244,9 +270,14 @@ int set_grad(PyObject* o, PyObject* v, void*) {
   return 0;
   FB_PY_END(-1)
 }
+void check_no_transform() {
+  FB_CHECK(!innermost_level(), "requires_grad_() (or torch.autograd.functional) within a function that is transformed (torch.vmap, torch.func): "
+           "derivatives are taken there by torch.func.grad, vjp, jvp and their kin");
+}
 int set_requires(PyObject* o, PyObject* v, void*) {
   FB_PY_BEGIN
   if (!v || !PyBool_Check(v)) raise_runtime("requires_grad must be a bool");
+  check_no_transform();
   set_requires_grad(unwrap(o), v == Py_True);
   return 0;
   FB_PY_END(-1)
@@ -327,6 +358,14 @@ PyObject* m_stride(PyObject* o, PyObject* const* a, Py_ssize_t n, PyObject* kw) 
   return PyLong_FromLongLong(t.strides()[wrap_dim(d, t.ndim(), false)]);
   FB_PY_END(nullptr)
 }
+const Tensor& with_memory(const Tensor& t, bool storage) {
+  if (t->wrapped) {
+    const std::string what = "a tensor of a function that is transformed (torch.vmap, torch.func) has no memory of its own";
+    if (storage) raise_not_implemented("untyped_storage(): ", what);
+    raise_runtime("data_ptr(): ", what);
+  }
+  return t;
+}
 #define FB_METHOD(name, expr)                            \
   PyObject* m_##name(PyObject* o, PyObject*) {           \
     FB_PY_BEGIN                                          \
@@ -337,7 +376,7 @@ PyObject* m_stride(PyObject* o, PyObject* const* a, Py_ssize_t n, PyObject* kw) 
 FB_METHOD(dim, PyLong_FromLongLong(t.ndim()))
 FB_METHOD(numel, PyLong_FromLongLong(t.numel()))
 FB_METHOD(element_size, PyLong_FromLongLong(t.item_bytes()))
-FB_METHOD(data_ptr, PyLong_FromVoidPtr(t.is_meta() || t.numel() == 0 ? nullptr : t.data()))
+FB_METHOD(data_ptr, PyLong_FromVoidPtr(with_memory(t, false).is_meta() || t.numel() == 0 || !t->storage->data ? nullptr : t.data()))
 FB_METHOD(storage_offset, PyLong_FromLongLong(t.offset()))
 FB_METHOD(is_floating_point, PyBool_FromLong(t.is_floating()))
 FB_METHOD(is_complex, PyBool_FromLong(t.is_complex()))
@@ -346,7 +385,7 @@ FB_METHOD(is_conj, PyBool_FromLong(t.is_conj()))
 FB_METHOD(is_neg, PyBool_FromLong(t.is_neg()))
 FB_METHOD(is_inference, PyBool_FromLong(t->inference))
 FB_METHOD(get_device, PyLong_FromLong(t.device().is_cpu() ? -1 : t.device().index < 0 ? 0 : t.device().index))
-FB_METHOD(untyped_storage, wrap_storage(t.storage()))
+FB_METHOD(untyped_storage, wrap_storage(with_memory(t, true).storage()))
 FB_METHOD(is_view, PyBool_FromLong(find_meta(t) && find_meta(t)->view))
 FB_METHOD(has_names, PyBool_FromLong(0))
 FB_METHOD(is_pinned, PyBool_FromLong(0))
@@ -369,6 +408,7 @@ PyObject* m_requires_grad_(PyObject* o, PyObject* const* a, Py_ssize_t n, PyObje
   FB_PY_BEGIN
   PyObject* v = n > 0 ? a[0] : kw && PyTuple_GET_SIZE(kw) ? a[n] : Py_True;
   if (!PyBool_Check(v)) raise_type("requires_grad_(): argument 'requires_grad' must be bool, not ", Py_TYPE(v)->tp_name);
+  check_no_transform();
   set_requires_grad(unwrap(o), v == Py_True);
   return Py_NewRef(o);
   FB_PY_END(nullptr)
@@ -381,7 +421,7 @@ PyObject* m_make_subclass(PyObject*, PyObject* args, PyObject* kw) {
   if (!PyArg_ParseTupleAndKeywords(args, kw, "OO|p:_make_subclass", const_cast<char**>(names), &cls, &data, &req)) return nullptr;
   if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), &TensorBaseType))
     raise_type("_make_subclass(): argument 'cls' must be a subclass of Tensor");
-  Tensor t = detach(tensor_arg(data, "_make_subclass", "data"));
+  Tensor t = tensor_arg(data, "_make_subclass", "data").alias();  // no layer sees it
   set_requires_grad(t, req);
   return wrap_as(t, reinterpret_cast<PyTypeObject*>(cls));
   FB_PY_END(nullptr)
@@ -390,7 +430,9 @@ PyObject* m_as_subclass(PyObject* o, PyObject* cls) {
   FB_PY_BEGIN
   if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), &TensorBaseType))
     raise_type("as_subclass(): argument 'cls' must be a subclass of Tensor");
-  return wrap_as(op<"alias">(unwrap(o)), reinterpret_cast<PyTypeObject*>(cls));
+  const Tensor t = op<"alias">(unwrap(o));
+  if (t->py) return wrap(t);  // made by a class that takes calls: it has its object
+  return wrap_as(t, reinterpret_cast<PyTypeObject*>(cls));
   FB_PY_END(nullptr)
 }
 PyObject* tensor_base_new(PyTypeObject* type, PyObject* args, PyObject* kw) {

@@ -15,7 +15,7 @@ RANK = {"core": 0, "math": 1, "dispatch": 2, "ops": 3, "cpu": 4, "cuda": 4, "aut
         "serialize": 5, "profile": 5, "compile": 5, "script": 5, "distributed": 5, "api": 5, "python": 6}
 HEAVY = {"functional", "iostream", "regex", "unordered_map"}  # not in a header of core/
 NAMELESS = {"utils", "helpers", "common", "misc"}
-USERS_OWN = ("torch/utils", "torch/nn/utils", "torch/nn/modules/utils.py", "torch/distributions/utils.py", "torch/_utils")  # names that programs import
+USERS_OWN = ("torch/utils", "torch/nn/utils", "torch/nn/modules/utils.py", "torch/distributions/utils.py", "torch/_utils", "torch/fx/passes/utils", "torch/_dynamo/utils.py")  # names that programs import
 # Modules that torch/ may import while it loads; anything else waits until it is used.
 AT_LOAD = sys.stdlib_module_names | {"torch", "triton", "typing_extensions"}
 UNTOLD = re.compile("|".join(["/wo" + "rk/", r"\bsess" + r"ions?\b", "pypi" + r"\.org", "pythonhosted" + r"\.org",

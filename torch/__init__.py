@@ -47,7 +47,7 @@ _SUBMODULES = frozenset((
     "futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "multiprocessing", "nested", "nn", "onnx", "optim", "overrides",
     "package", "profiler", "quantization", "quasirandom", "random", "return_types", "serialization", "signal", "sparse", "special", "storage",
     "testing", "torch_version", "types", "utils", "version", "xpu", "mtia", "accelerator", "_tensor", "_tensor_str", "_utils", "_dynamo", "_inductor",
-    "_ops", "_jit_internal", "_prims_common", "_lowrank"))
+    "_ops", "_schema", "_subclasses", "_library", "_jit_internal", "_prims_common", "_lowrank"))
 # Names that live in a submodule and are reached from torch itself.
 _FROM = {
     "_type_info": ("finfo", "iinfo"),
@@ -59,6 +59,7 @@ _FROM = {
                 "ShortStorage", "CharStorage", "ByteStorage", "BoolStorage", "ComplexFloatStorage", "ComplexDoubleStorage"),
     "_compile": ("compile",),
     "_ops": ("ops",),
+    "_schema": ("Tag",),
     "_legacy_types": ("FloatTensor", "DoubleTensor", "HalfTensor", "BFloat16Tensor", "LongTensor", "IntTensor", "ShortTensor", "CharTensor",
                       "ByteTensor", "BoolTensor"),
     "_guards_and_checks": ("_assert", "_check", "_check_is_size", "_check_index", "_check_value", "_check_type", "_check_not_implemented",
@@ -73,16 +74,30 @@ _HOME = {name: module for module, names in _FROM.items() for name in names}
 
 
 def __getattr__(name):
+    from importlib import import_module
     if name in _SUBMODULES:
-        from importlib import import_module
-        return import_module("torch." + name)
+        try:
+            return import_module("torch." + name)
+        except ModuleNotFoundError as e:
+            if e.name != "torch." + name:
+                raise
+            from torch import _absent
+            raise _absent.NotThereYet(f"torch.{name} is not there yet") from None
     home = _HOME.get(name)
     if home is not None:
-        from importlib import import_module
-        value = getattr(import_module("torch." + home), name)
+        try:
+            value = getattr(import_module("torch." + home), name)
+        except ModuleNotFoundError as e:
+            if not (e.name or "").startswith("torch."):
+                raise
+            from torch import _absent
+            raise _absent.NotThereYet(f"torch.{name} is not there yet") from None
         _globals[name] = value
         return value
-    raise AttributeError(f"module 'torch' has no attribute {name!r}")
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torch' has no attribute {name!r}")
+    from torch import _absent
+    raise _absent.error("torch", name)
 
 
 def __dir__():

@@ -38,7 +38,11 @@ def _check_not_implemented(cond, message=None):
 
 
 def _assert(condition, message):
-    """assert as a function."""
+    """assert as a function, which a trace records."""
+    if type(condition) is not builtins.bool and hasattr(type(condition), "__torch_function__"):
+        from torch.overrides import handle_torch_function, has_torch_function_unary
+        if has_torch_function_unary(condition):
+            return handle_torch_function(_assert, (condition,), condition, message)
     assert condition, message
 
 

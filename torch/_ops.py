@@ -1,17 +1,31 @@
 """torch.ops: operators by namespace, packet and overload, e.g. torch.ops.aten.add.Tensor."""
+import sys
 import types
 
-from torch import _C
+from torch import _C, _absent
+from torch._schema import FunctionSchema, Tag
+
+_C.Tag, _C.FunctionSchema = Tag, FunctionSchema
+
+
+def _in_registry(namespace, name):
+    """The registry knows aten's operators by their bare names, all others by qualified ones."""
+    return name if namespace == "aten" else f"{namespace}::{name}"
 
 
 class OpOverload:
-    """One overload of an operator; calling it runs it."""
+    """One overload of an operator; calling it runs it. There is one object for each overload."""
 
     def __init__(self, packet, overload, call):
-        self._overloadpacket, self._overloadname, self._call = packet, overload, call
+        self._overloadpacket, self._overloadname, self._op = packet, overload, call
+        self._call = call
+        self._namespace, self._opname = packet._namespace, packet.__name__
+        self._full = packet._registry_name if overload == "default" else f"{packet._registry_name}.{overload}"
         self._name = f"{packet._qualified}.{overload}" if overload != "default" else packet._qualified
         self.__name__ = f"{packet.__name__}.{overload}"
         self.__qualname__ = self._name
+        self.__module__ = packet.__module__
+        self._cached_schema = self._cached_tags = None
 
     @property
     def overloadpacket(self):
@@ -19,65 +33,163 @@ class OpOverload:
 
     @property
     def namespace(self):
-        return self._overloadpacket._namespace
+        return self._namespace
+
+    @property
+    def op(self):
+        return self._op
 
     @property
     def _schema(self):
-        return Schema(_C._op_schema(self._overloadpacket.__name__, self._overloadname))
+        if self._cached_schema is None:
+            self._cached_schema = FunctionSchema(self._full)
+        return self._cached_schema
+
+    @property
+    def tags(self):
+        """What the card says of the operator. `core` is not known here."""
+        if self._cached_tags is None:
+            self._cached_tags = _tags_of(self)
+        return self._cached_tags
+
+    @property
+    def _tags(self):
+        return self.tags
+
+    @property
+    def is_view(self):
+        """Whether a result is a view of an argument."""
+        return self._schema._is_view_op()
+
+    @property
+    def _nondeterministic_seeded(self):
+        return Tag.nondeterministic_seeded in self.tags
+
+    @property
+    def _defined_in_python(self):
+        return _C._op_info(self._full)["kind"] == "library"
 
     def name(self):
         return self._name
+
+    def has_kernel_for_dispatch_key(self, key):
+        """Whether a kernel of its own stands for this key ("CPU", "CompositeImplicitAutograd", ...)."""
+        return _C._op_has_kernel(self._full, getattr(key, "name", key))
+
+    def has_kernel_for_any_dispatch_key(self, keys):
+        return any(self.has_kernel_for_dispatch_key(k) for k in keys)
+
+    def _can_decompose(self):
+        return self.has_kernel_for_dispatch_key("CompositeImplicitAutograd")
+
+    def decompose(self, *args, **kwargs):
+        """The operator's definition by others, run on these arguments; NotImplemented where it is a primitive."""
+        if not self._can_decompose():
+            return NotImplemented
+        return self._call(*args, **kwargs)  # a composite is expanded wherever it is called
+
+    def redispatch(self, keyset, *args, **kwargs):
+        raise NotImplementedError(f"{self}.redispatch: there are no sets of dispatch keys; call the operator below its layers instead")
+
+    def py_impl(self, key):
+        raise NotImplementedError(f"{self}.py_impl is not there; use torch.library.impl")
 
     def __call__(self, /, *args, **kwargs):
         return self._call(*args, **kwargs)
 
     def __repr__(self):
-        return f"<OpOverload(op='{self._overloadpacket._namespace}.{self._overloadpacket.__name__}', overload='{self._overloadname}')>"
+        return f"<OpOverload(op='{self._namespace}.{self._opname}', overload='{self._overloadname}')>"
 
     def __str__(self):
-        return f"{self._overloadpacket._namespace}.{self._overloadpacket.__name__}.{self._overloadname}"
+        return f"{self._namespace}.{self._opname}.{self._overloadname}"
 
     def __hash__(self):
-        return hash((self._overloadpacket._qualified, self._overloadname))
-
-
-class Schema:
-    """The text of a schema; str() gives it."""
-
-    def __init__(self, text):
-        self._text = text
-        self.name = text[:text.index("(")].split(".")[0]
-        self.overload_name = text[:text.index("(")].partition(".")[2]
-
-    def __str__(self):
-        return self._text
-    __repr__ = __str__
+        return hash((self._name, self._overloadname))
 
     def __eq__(self, other):
-        return str(self) == str(other)
+        return self is other
 
-    def __hash__(self):
-        return hash(self._text)
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo=None):
+        return self
+
+    def __reduce__(self):
+        return _find, (self._namespace, self._opname, self._overloadname)
+
+
+_library_tags = {}  # registry name -> what its definition said
+
+
+def _tags_of(op):
+    info = _C._op_info(op._full)
+    tags = []
+    if info["data_dependent"]:
+        tags.append(Tag.data_dependent_output)
+    if info["dynamic_shape"]:
+        tags.append(Tag.dynamic_output_shape)
+    schema = op._schema
+    if any(a.is_out for a in schema.arguments):
+        tags.append(Tag.out)
+    elif schema.is_mutable:
+        tags.append(Tag.inplace)
+        if info["kind"] == "view":
+            tags.append(Tag.inplace_view)
+    if any(str(a.type) in ("Optional[Generator]", "Generator") for a in schema.arguments):
+        tags.append(Tag.nondeterministic_seeded)
+    if info["kind"] == "pointwise":
+        tags.append(Tag.pointwise)
+    tags += _library_tags.get(op._full, ())
+    if op._namespace == "aten":
+        tags.append(Tag.pt2_compliant_tag)
+    return sorted(set(tags), key=lambda t: t.value)
 
 
 class OpOverloadPacket:
     """All overloads of an operator; calling it runs the first that fits."""
 
     def __init__(self, namespace, name, overloads):
-        self._namespace, self.__name__, self._overloads = namespace, name, overloads
+        self._namespace, self.__name__ = namespace, name
+        self._registry_name = _in_registry(namespace, name)
         self._qualified = self._qualified_op_name = f"{namespace}::{name}"
-        self._call = _C._op(name, None)
+        self._call = self._op = _C._op(self._registry_name, None)
         self.__qualname__ = name
+        self.__module__ = f"torch._ops.{namespace}"
+        self._dir = []
 
     def __getattr__(self, overload):
-        if overload.startswith("__") or overload not in self._overloads:
-            raise AttributeError(f"operator {self._qualified} has no overload {overload!r}; it has {self._overloads}")
-        value = OpOverload(self, overload, _C._op(self.__name__, overload))
+        if overload.startswith("__") or (overload != "default" and overload not in self._overload_names):
+            raise AttributeError(f"operator {self._qualified} has no overload {overload!r}; it has {self._overload_names}")
+        call = _C._op(self._registry_name, overload)
+        if call is None:
+            raise AttributeError(f"operator {self._qualified} has no overload {overload!r}; it has {self._overload_names}")
+        value = OpOverload(self, overload, call)
+        self._dir.append(overload)
         setattr(self, overload, value)
         return value
 
+    @property
+    def _overload_names(self):
+        return _C._op_overloads(self._registry_name) or []
+
+    @property
+    def op(self):
+        return self._op
+
+    @property
+    def op_overloads(self):
+        return [getattr(self, n) for n in self._overload_names]
+
+    @property
+    def _schemas(self):
+        return {n if n != "default" else "": getattr(self, n)._schema for n in self._overload_names}
+
     def overloads(self):
-        return list(self._overloads)
+        return list(self._overload_names)
+
+    def __iter__(self):
+        return iter(self._dir)
 
     def __call__(self, /, *args, **kwargs):
         return self._call(*args, **kwargs)
@@ -88,6 +200,32 @@ class OpOverloadPacket:
     def __str__(self):
         return f"{self._namespace}.{self.__name__}"
 
+    def __hash__(self):
+        return hash(self._qualified)
+
+    def __eq__(self, other):
+        return self is other
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo=None):
+        return self
+
+    def __reduce__(self):
+        return _find, (self._namespace, self.__name__, None)
+
+
+def _find(namespace, name, overload):
+    packet = getattr(getattr(ops, namespace), name)
+    return packet if overload is None else getattr(packet, overload)
+
+
+def _overload(registry_name, overload):
+    """The OpOverload of an entry of the registry; called by the core."""
+    namespace, _, name = registry_name.rpartition("::")
+    return _find(namespace or "aten", name, overload or "default")
+
 
 class _OpNamespace(types.ModuleType):
     """The operators of one namespace."""
@@ -95,19 +233,29 @@ class _OpNamespace(types.ModuleType):
     def __init__(self, name):
         super().__init__("torch.ops." + name)
         self.name = name
+        self._dir = []
 
     def __getattr__(self, op):
         if op.startswith("__") and op.endswith("__") and op in ("__file__", "__path__", "__origin__", "__self__", "__wrapped__"):
             raise AttributeError(op)
-        overloads = _C._op_overloads(op) if self.name == "aten" else None
-        if overloads is None:
+        overloads = _C._op_overloads(_in_registry(self.name, op))
+        if not overloads:
+            if self.name == "aten" and op in _absent.names("torch"):
+                raise _absent.NotThereYet(f"operator aten::{op} is not there yet")
             raise AttributeError(f"there is no operator {self.name}::{op}")
         value = OpOverloadPacket(self.name, op, overloads)
+        self._dir.append(op)
         setattr(self, op, value)
         return value
 
+    def __iter__(self):
+        return iter(self._dir)
+
     def __dir__(self):
-        return _C._op_names() if self.name == "aten" else []
+        if self.name == "aten":
+            return [n for n in _C._op_names() if "::" not in n]
+        start = self.name + "::"
+        return [n[len(start):] for n in _C._op_names() if n.startswith(start)]
 
 
 class _Ops(types.ModuleType):
@@ -125,7 +273,23 @@ class _Ops(types.ModuleType):
         return value
 
     def load_library(self, path):
-        raise NotImplementedError("torch.ops.load_library is not there yet")
+        """Loads a shared library, whose initialisers register operators.
+
+        Args:
+            path (str): what dlopen finds. OSError where it cannot be loaded.
+        """
+        import ctypes
+        import os
+        path = os.path.realpath(path) if os.path.exists(path) else path
+        if path in self.loaded_libraries:
+            return
+        ctypes.CDLL(path)
+        _C._library_loaded()
+        for space in [v for v in vars(self).values() if isinstance(v, _OpNamespace)]:
+            for packet in [v for v in vars(space).values() if isinstance(v, OpOverloadPacket)]:
+                packet._call = packet._op = _C._op(packet._registry_name, None)
+        self.loaded_libraries.add(path)
 
 
 ops = _Ops()
+sys.modules.setdefault("torch.ops", ops)

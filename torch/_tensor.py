@@ -1,6 +1,7 @@
 """torch.Tensor: the C++ tensor with the methods that are Python's to give."""
+import torch._dispatch_state  # noqa: F401 - installs _DisableTorchDispatch in _C
 import torch._torch_function  # noqa: F401 - installs DisableTorchFunctionSubclass in _C
-from torch import _C
+from torch import _C, _absent
 from torch._torch_function import DisableTorchFunctionSubclass
 
 _getters = None
@@ -318,18 +319,6 @@ class Tensor(_C.TensorBase):
         """See torch.unique_consecutive."""
         return torch.functional.unique_consecutive(self, return_inverse, return_counts, dim)
 
-    def stft(self, *args, **kwargs):
-        """See torch.stft."""
-        return torch.functional.stft(self, *args, **kwargs)
-
-    def istft(self, *args, **kwargs):
-        """See torch.istft."""
-        return torch.functional.istft(self, *args, **kwargs)
-
-    def lu(self, pivot=True, get_infos=False):
-        """See torch.lu."""
-        return torch.functional.lu(self, pivot, get_infos)
-
     def unflatten(self, dim, sizes):
         """Splits dimension dim into the given sizes, one of which may be -1."""
         return _unflatten(self, dim, tuple(sizes) if isinstance(sizes, (list, tuple)) else (sizes,))
@@ -418,3 +407,4 @@ def _rebuild_from_type_v2(func, new_type, args, state):
 
 # A subclass that defines no hash of its own keeps identity, although == compares elements.
 Tensor.__hash__ = _C.TensorBase.__hash__
+_absent.mark_methods(Tensor)

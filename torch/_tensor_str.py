@@ -310,8 +310,23 @@ def _str_intern(self, *, tensor_contents=None):
     return prefix + text, suffixes, indent, layout is torch.sparse_coo
 
 
+def _wrapper_str(self):
+    """A tensor within a transform: its level, and what it stands for."""
+    levels = torch._C._functorch
+    kind, batch = "GradTrackingTensor", ""
+    if levels.is_batchedtensor(self):
+        kind, batch = "BatchedTensor", f"bdim={levels.maybe_get_bdim(self)}, "
+    level = levels.maybe_get_level(self)
+    inner = levels.get_unwrapped(self)
+    text = levels._outside(lambda: repr(inner), 1) if levels.maybe_current_level() else repr(inner)
+    lines = "\n".join("    " + line for line in text.split("\n"))
+    return f"{kind}(lvl={level}, {batch}value=\n{lines}\n)"
+
+
 def _str(self, *, tensor_contents=None):
     """The text of `repr(tensor)`; `tensor_contents` replaces the numbers."""
+    if torch._C._functorch.is_functorch_wrapped_tensor(self):
+        return _wrapper_str(self)
     disable = getattr(torch._C, "DisableTorchFunctionSubclass", contextlib.nullcontext)
     with disable(), torch.no_grad():
         grad_fn = _grad_fn_name(self)

@@ -37,8 +37,19 @@ def _default():
     return _C.TensorBase.__torch_function__
 
 
+def _public(func):
+    """An entry of torch.ops as the object that users have of it."""
+    import torch
+    namespace, _, name = func.__name__.rpartition("::")
+    name, _, overload = name.partition(".")
+    packet = getattr(getattr(torch.ops, namespace or "aten"), name)
+    return getattr(packet, overload) if overload else packet
+
+
 def dispatch(func, args, kwargs):
     """Calls the innermost active mode, else the arguments' __torch_function__ in order."""
+    if getattr(func, "__module__", None) == "torch.ops.aten":
+        func = _public(func)
     if _modes:
         mode = _modes.pop()
         _C._set_function_modes(len(_modes))

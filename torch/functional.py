@@ -6,7 +6,7 @@ import torch
 from torch import _C
 
 __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "align_tensors", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",
-           "cdist", "chain_matmul", "detach_", "einsum", "gradient", "histogramdd", "istft", "lu", "meshgrid", "nonzero", "norm", "split", "stft",
+           "cdist", "chain_matmul", "detach_", "einsum", "gradient", "histogramdd", "meshgrid", "nonzero", "norm", "split",
            "tensordot", "unique", "unique_consecutive",
            "unravel_index"]
 
@@ -124,6 +124,9 @@ def einsum(*args):
         equation = ",".join(letters(s) for s in args[1::2])
         if len(args) % 2:
             equation += "->" + letters(args[-1])
+    if _C._has_torch_function_each(*operands):
+        from torch.overrides import handle_torch_function
+        return handle_torch_function(einsum, operands, equation, *operands)
     return _operator("einsum")(equation, list(operands))
 
 
@@ -214,12 +217,6 @@ def histogramdd(input, bins, *, range=None, weight=None, density=False):
     return _Histogram(torch._histogramdd_from_bin_cts(input, list(bins), **kw), tuple(edges))
 
 
-def lu(A, pivot=True, get_infos=False, out=None):
-    """LU factorisation with pivots (deprecated: torch.linalg.lu_factor): LU, pivots, and infos where asked."""
-    r = torch.linalg.lu_factor_ex(A, pivot=pivot)
-    return (r[0], r[1], r[2]) if get_infos else (r[0], r[1])
-
-
 def meshgrid(*tensors, indexing=None):
     """Coordinate tensors of a grid over 1-d tensors; indexing "ij" (default) or "xy"."""
     f = _operator("meshgrid")
@@ -256,18 +253,6 @@ def split(tensor, split_size_or_sections, dim=0):
     if isinstance(split_size_or_sections, (list, tuple)):
         return _operator("split_with_sizes")(tensor, split_size_or_sections, dim)
     return _operator("split")(tensor, split_size_or_sections, dim)
-
-
-def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False, onesided=None,
-         return_complex=None, align_to_window=None):
-    """Short-time Fourier transform (Oppenheim and Schafer): frames of win_length, hop_length apart, transformed."""
-    raise NotImplementedError("operator stft is not there yet")
-
-
-def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None,
-          return_complex=False):
-    """Inverse of stft by overlap-add."""
-    raise NotImplementedError("operator istft is not there yet")
 
 
 def tensordot(a, b, dims=2, out=None):
@@ -336,3 +321,10 @@ def unravel_index(indices, shape):
     steps = [math.prod(shape[i + 1:]) for i in range(len(shape))]
     places = torch.div(indices.unsqueeze(-1), torch.tensor(steps, dtype=torch.int64, device=indices.device), rounding_mode="floor")
     return torch.remainder(places, torch.tensor(shape, dtype=torch.int64, device=indices.device)).unbind(-1)
+
+
+def __getattr__(name):
+    if name in ("istft", "lu", "stft"):
+        from torch import _absent
+        raise _absent.error("torch", name)
+    raise AttributeError(f"module 'torch.functional' has no attribute {name!r}")

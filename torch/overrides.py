@@ -40,6 +40,10 @@ def handle_torch_function(public_api, relevant_args, *args, **kwargs):
         result = type(a).__torch_function__(public_api, kinds, args, kwargs)
         if result is not NotImplemented:
             return result
+    if not overloaded and not _torch_function._modes:
+        # Tensors in name only (FakeTensor): the function itself, as for plain ones.
+        with _C.DisableTorchFunctionSubclass():
+            return public_api(*args, **kwargs)
     name = f"{public_api.__module__}.{public_api.__name__}"
     raise TypeError(f"no type of the arguments of {name} implements it: "
                     f"{[f'{t.__module__}.{t.__qualname__}' for t in kinds]}"

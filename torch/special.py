@@ -12,6 +12,5 @@ for _new, _old in (("psi", "digamma"), ("gammaln", "lgamma"), ("expit", "sigmoid
 
 
 def __getattr__(name):
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise AttributeError(f"module 'torch.special' has no attribute {name!r}")
+    from torch import _absent
+    raise _absent.error(__name__, name)

@@ -132,6 +132,7 @@ std::string name_of(const tile::Program& p) {
   for (const auto& r : p.regions) {
     for (tile::Id id : r.body) {
       const tile::Node& n = p[id];
+      if (n.op == tile::Op::tell) return "";   // its messages lie where only this process finds them
       d.word(uint64_t(id) << 32 | uint64_t(n.op) << 24 | uint64_t(n.type.elem) << 16 | uint64_t(n.type.lanes));
       d.word(uint64_t(n.imm));
       for (tile::Id i : n.in) d.word(uint64_t(uint32_t(i)));
@@ -152,7 +153,7 @@ std::string name_of(const tile::Program& p) {
 }
 
 bool find(const std::string& name, std::string* object) {
-  if (directory().empty()) return false;
+  if (name.empty() || directory().empty()) return false;
   const int f = open((directory() + "/" + name + ".o").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (f < 0) return false;
   struct stat s;
@@ -174,7 +175,7 @@ bool find(const std::string& name, std::string* object) {
 }
 
 void keep(const std::string& name, const std::string& object) {
-  if (directory().empty()) return;
+  if (name.empty() || directory().empty()) return;
   static std::atomic<int> counter{0};
   const std::string to = directory() + "/" + name + ".o", aside = to + "." + std::to_string(getpid()) + "." + std::to_string(counter++) + ".tmp";
   const int f = open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);

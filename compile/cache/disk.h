@@ -9,7 +9,7 @@
 
 namespace fb::compile::cache {
 
-// Names the code of p, which is lowered.
+// Names the code of p, which is lowered; empty where it is of use to this process alone.
 std::string name_of(const tile::Program& p);
 bool find(const std::string& name, std::string* object);
 // Does nothing where the directory cannot be written.

@@ -10,6 +10,7 @@ namespace fb::compile {
 namespace {
 
 constexpr int kLanes = 8;              // elements of a tile of Part::points
+constexpr int kManyLanes = 32;         // the same where functions are called
 constexpr int64_t kPiece = 1 << 14;    // elements of a share that one thread takes
 constexpr int64_t kPastCache = 16 << 20;  // bytes of a result
 constexpr int64_t kCache = 1 << 20;    // bytes of elements that are kept between passes
@@ -61,6 +62,43 @@ void launch(Step& step, KernelForm& f, int64_t units, int64_t grain, int64_t chu
   step.launches.push_back(std::move(l));
 }
 
+// How much work a text is: its operators, those that take long counted more.
+struct Weigher : Evaluator {
+  explicit Weigher(const Nest& n, tile::Builder& b) : Evaluator(n, b) {}
+  tile::Id load(const Stmt& s) override { return any(s.elem); }
+  tile::Id load_moved(const Stmt& s, tile::Id) override { return any(s.elem); }
+  tile::Id special(const Stmt& s) override { return any(s.elem); }
+  tile::Id any(tile::Elem e) {
+    const tile::Id at = b.parameter("any", tile::Elem::address);
+    return b.load(at, e);
+  }
+  int weight(int s) {
+    for (int i : nest.stmts[size_t(s)].in)
+      if (!known(i)) set(i, any(nest.stmts[size_t(i)].elem));
+    const size_t first = b.program().nodes.size();
+    value(s);
+    int w = 0;
+    for (size_t i = first; i < b.program().nodes.size(); ++i) switch (b.program().nodes[i].op) {
+        case tile::Op::call: case tile::Op::lanes: case tile::Op::patch: w += 20; break;
+        case tile::Op::div: case tile::Op::rem: case tile::Op::sqrt: w += 5; break;
+        case tile::Op::constant: case tile::Op::splat: case tile::Op::parameter: break;
+        default: ++w;
+      }
+    return w;
+  }
+};
+
+// Of the heaviest text.
+int weight_of(const Nest& n) {
+  tile::Program p;
+  tile::Builder b(p);
+  Weigher w(n, b);
+  int most = 0;
+  for (size_t s = 0; s < n.stmts.size(); ++s)
+    if (n.stmts[s].kind == Stmt::text) most = std::max(most, w.weight(int(s)));
+  return most;
+}
+
 void fit_points(const Nest& n, Step& step) {
   KernelForm f;
   f.nest = &n;
@@ -91,7 +129,7 @@ void fit_points(const Nest& n, Step& step) {
     const int64_t s = f.kept.strides[o][0];
     f.dense.push_back(s == tile::bytes_of(n.operands[o].stored) || (written[o] && run == 1) ? 'd' : s == 0 ? 'o' : 's');
   }
-  f.lanes = run < kLanes ? 1 : kLanes;
+  f.lanes = run < kLanes ? 1 : run >= kManyLanes && weight_of(n) >= 20 ? kManyLanes : kLanes;
   const int64_t rows = f.kept.numel / run;
   int64_t units, grain, chunk = run;
   if (f.kept.rank() == 1) {
@@ -99,7 +137,7 @@ void fit_points(const Nest& n, Step& step) {
     units = (run + chunk - 1) / chunk;
     grain = 1;
     // Results are fresh memory, aligned; what is larger than the cache need not pass through it.
-    f.past_cache = run % kLanes == 0;
+    f.past_cache = run % f.lanes == 0;
     for (const NestOutput& o : n.outputs)
       f.past_cache = f.past_cache && f.dense[size_t(o.operand)] == 'd' && run * tile::bytes_of(n.operands[size_t(o.operand)].stored) >= kPastCache;
   } else if (run > 2 * kPiece) {
@@ -113,32 +151,6 @@ void fit_points(const Nest& n, Step& step) {
   }
   launch(step, f, units, grain, chunk, "points");
 }
-
-// How much work a text is: its operators, those that take long counted more.
-struct Weigher : Evaluator {
-  explicit Weigher(const Nest& n, tile::Builder& b) : Evaluator(n, b) {}
-  tile::Id load(const Stmt& s) override { return any(s.elem); }
-  tile::Id load_moved(const Stmt& s, tile::Id) override { return any(s.elem); }
-  tile::Id special(const Stmt& s) override { return any(s.elem); }
-  tile::Id any(tile::Elem e) {
-    const tile::Id at = b.parameter("any", tile::Elem::address);
-    return b.load(at, e);
-  }
-  int weight(int s) {
-    for (int i : nest.stmts[size_t(s)].in)
-      if (!known(i)) set(i, any(nest.stmts[size_t(i)].elem));
-    const size_t first = b.program().nodes.size();
-    value(s);
-    int w = 0;
-    for (size_t i = first; i < b.program().nodes.size(); ++i) switch (b.program().nodes[i].op) {
-        case tile::Op::call: case tile::Op::lanes: case tile::Op::patch: w += 20; break;
-        case tile::Op::div: case tile::Op::rem: case tile::Op::sqrt: w += 5; break;
-        case tile::Op::constant: case tile::Op::splat: case tile::Op::parameter: break;
-        default: ++w;
-      }
-    return w;
-  }
-};
 
 // Elements worth keeping in memory: known in one pass, wanted in a later one, and dear.
 std::vector<int> dear_elements(const Nest& n, int last_pass) {

@@ -124,10 +124,6 @@ class Planner {
     for (const Graph::Ref& r : used) step.makes.push_back(slot(r));
     for (size_t o = 0; o < l.refs.size(); ++o) step.operands.push_back({slot(l.refs[o]), l.nest.operands[o].offset});
     fit(l.nest, step);
-    for (const Launch& launch : step.launches) p_->work = std::max(p_->work, launch.units * launch.grain);
-    int64_t elements = 1;
-    for (int64_t s : group.domain) elements *= s;
-    p_->work += elements;
     p_->steps.push_back(std::move(step));
   }
   // A slot is dropped after the last step that reads it.

@@ -57,7 +57,6 @@ struct Plan {
   std::vector<Made> made;                 // [slot]
   std::vector<int> outputs;               // slots
   int inputs = 0, constants = 0;          // slots that come first
-  int64_t work = 0;                       // elements, roughly
 };
 
 std::unique_ptr<Plan> make_plan(const Graph& g, TensorImpl* const* inputs);

@@ -205,7 +205,7 @@ struct Emitter {
     const bool masked = n.in.size() == 3;
     if (run && !masked) {
       const bool past = n.imm == 1;
-      StoreInst* s = b.CreateAlignedStore(v, pointer(run), past ? Align(uint64_t(type.lanes * tile::bytes_of(type.elem))) : Align(1));
+      StoreInst* s = b.CreateAlignedStore(v, pointer(run), past ? Align(uint64_t(std::min(32, type.lanes * tile::bytes_of(type.elem)))) : Align(1));
       if (past) s->setMetadata(LLVMContext::MD_nontemporal, MDNode::get(c, ConstantAsMetadata::get(b.getInt32(1))));
       fence |= past;
     } else if (run && masked_natively(type.elem)) {
@@ -273,10 +273,27 @@ struct Emitter {
     joined->addIncoming(r, rare_end);
     return joined;
   }
+  // Many lanes: by way of memory, where they would have to stand during calls anyway.
+  llvm::Value* call_run(const tile::Node& n) {
+    llvm::Type* t = of(n.type);
+    std::vector<llvm::Value*> x;
+    std::vector<llvm::Type*> types;
+    for (Id i : n.in) {
+      AllocaInst* a = slot(t);
+      b.CreateStore(value[size_t(i)], a);
+      x.push_back(a);
+      types.push_back(b.getPtrTy());
+    }
+    x.push_back(b.getInt64(uint64_t(n.type.lanes)));
+    types.push_back(b.getInt64Ty());
+    b.CreateCall(m.getOrInsertFunction(run_name(*n.callee, n.type.elem), FunctionType::get(b.getVoidTy(), types, false)), x)->setDoesNotThrow();
+    return b.CreateLoad(t, x[0]);
+  }
   // A named function is code of this library, called with a register's lanes at a time.
   llvm::Value* call(const tile::Node& n) {
     const int lanes = n.type.lanes, whole = 32 / tile::bytes_of(n.type.elem), width = lanes == 1 ? 1 : whole;
     llvm::Type* t = wide(scalar(n.type.elem), width);
+    if (lanes >= 4 * whole && n.in.size() <= 2) return call_run(n);
     FunctionCallee f_ = m.getOrInsertFunction(code_name(*n.callee, n.type.elem, width),
                                               FunctionType::get(t, std::vector<llvm::Type*>(size_t(n.in.size()), t), false));
     auto* callee = cast<Function>(f_.getCallee());

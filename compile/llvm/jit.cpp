@@ -14,6 +14,9 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 
 #include "compile/llvm/emit.h"
@@ -67,7 +70,7 @@ struct Machine {
     if (!t) raise_runtime("the machine's code generator is not there: ", why);
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-    target.reset(t->createTargetMachine(triple, "x86-64-v3", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+    target.reset(t->createTargetMachine(triple, "x86-64-v3", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, std::getenv("FB_CG") ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default));
   }
   static Machine& instance() {
     static Machine* m = new Machine;
@@ -78,7 +81,10 @@ struct Machine {
 }  // namespace
 
 std::string make_object(const tile::Program& p) {
+  auto now = [] { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
+  const double t0 = now();
   Machine& j = Machine::instance();
+  const double t1 = now();
   const std::lock_guard<std::mutex> hold(j.lock);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> m = emit(p, context);
@@ -87,12 +93,16 @@ std::string make_object(const tile::Program& p) {
   std::string why;
   llvm::raw_string_ostream stream(why);
   if (llvm::verifyModule(*m, &stream)) raise_runtime("tile program ", p.name, " made an LLVM module that is not well formed: ", stream.str());
+  const double t2 = now();
   Optimizer(j.target.get()).run(*m);
+  const double t3 = now();
   llvm::SmallString<0> object;
   llvm::raw_svector_ostream out(object);
   llvm::legacy::PassManager list;
   if (j.target->addPassesToEmitFile(list, out, nullptr, llvm::CodeGenFileType::ObjectFile)) raise_runtime("the machine's code generator cannot write objects");
   list.run(*m);
+  const double t4 = now();
+  if (std::getenv("FB_TIMES")) std::fprintf(stderr, "TIMES init %.2f emit %.2f opt %.2f codegen %.2f\n", t1 - t0, t2 - t1, t3 - t2, t4 - t3);
   return std::string(object.data(), object.size());
 }
 

@@ -31,5 +31,6 @@ inline std::string site_name(int i) { return "fb_site_" + std::to_string(i); }
 inline std::string code_name(const tile::Named& f, tile::Elem e, int lanes) {
   return "fb_" + std::string(f.name) + (e == tile::Elem::f32 ? "_f32" : "_f64") + (lanes > 1 ? "v" : "");
 }
+inline std::string run_name(const tile::Named& f, tile::Elem e) { return "fb_" + std::string(f.name) + (e == tile::Elem::f32 ? "_f32n" : "_f64n"); }
 
 }  // namespace fb::compile

@@ -9,6 +9,7 @@
 
 #include "compile/llvm/lane_site.h"
 #include "compile/llvm/machine.h"
+#include "compile/tile/named_runs.h"
 #include "core/error.h"
 
 namespace fb::compile {
@@ -42,6 +43,10 @@ const void* function_of(const std::string& name) {
   if (name.compare(0, 3, "fb_") != 0 || tail == std::string::npos || tail < 3) return nullptr;
   const tile::Named* f = tile::find_named(std::string_view(name).substr(3, tail - 3));
   const std::string_view kind = std::string_view(name).substr(tail + 1);
+  if (kind == "f32n" || kind == "f64n") {
+    const tile::NamedRuns* r = tile::find_runs(std::string_view(name).substr(3, tail - 3));
+    return r ? kind == "f32n" ? r->f32 : r->f64 : nullptr;
+  }
   const int at = kind == "f32v" ? 0 : kind == "f32" ? 1 : kind == "f64v" ? 2 : kind == "f64" ? 3 : -1;
   return f && at >= 0 ? f->code[at] : nullptr;
 }

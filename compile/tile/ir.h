@@ -114,7 +114,7 @@ struct Table {
 
 enum class Atomic : int64_t { add, min, max, bit_and, bit_or, bit_xor, exchange, exchange_if };
 // What a raise_if means; the caller turns the first one into an exception.
-enum Errors : int32_t { kZeroDivisor = 0, kBadIndex = 1 };
+enum Errors : int32_t { kZeroDivisor = 0, kBadIndex = 2 };
 
 struct Program {
   std::string name;

@@ -1,5 +1,7 @@
 #include "compile/tile/named.h"
 
+#include "compile/tile/named_runs.h"
+
 namespace fb::tile {
 
 const Named* find_named(std::string_view name) {
@@ -9,6 +11,21 @@ const Named* find_named(std::string_view name) {
 #undef FB_X
   };
   for (const Named* n : all)
+    if (name == n->name) return n;
+  return nullptr;
+}
+
+
+#define FB_X(f) extern const NamedRuns runs_##f;
+FB_TILE_NAMED1(FB_X) FB_TILE_NAMED2(FB_X)
+#undef FB_X
+const NamedRuns* find_runs(std::string_view name) {
+  static constexpr const NamedRuns* all[] = {
+#define FB_X(f) &runs_##f,
+      FB_TILE_NAMED1(FB_X) FB_TILE_NAMED2(FB_X)
+#undef FB_X
+  };
+  for (const NamedRuns* n : all)
     if (name == n->name) return n;
   return nullptr;
 }

@@ -1,6 +1,7 @@
 // Tensors joined: cat, stack and their kin.
 #pragma once
 #include "dispatch/call.h"
+#include "dispatch/levels.h"
 #include "ops/view/geometry.h"
 
 namespace fb::cards {
@@ -163,7 +164,7 @@ struct block_diag : lowered<block_diag> {
       rows += r;
       cols += c;
     }
-    const Tensor out = op<"zeros">(Ints({rows, cols}), promoted("block_diag", tensors), std::nullopt, tensors[0].device());
+    const Tensor out = op<"new_zeros">(innermost_of(tensors), Ints({rows, cols}), promoted("block_diag", tensors), std::nullopt, tensors[0].device());
     rows = cols = 0;
     for (const Tensor& t : tensors) {
       const auto [r, c] = extent(t.sizes());

@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/thread_state.h"
+#include "dispatch/visible.h"
 #include "ops/create/copy.h"
 
 namespace fb::cards {
@@ -31,7 +32,7 @@ inline DType type_of_value(const Scalar& v) {
 
 struct empty : composite<empty> {
   static constexpr auto schema = "empty.memory_format(int[] size, *, " FB_OPTIONS ", MemoryFormat? memory_format=None) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible;
   static Tensor body(Ints size, DType d, OptLayout l, OptDevice dev, OptBool pin, OptFormat f) {
     FB_CHECK(f != MemoryFormat::preserve, "empty: preserve_format means nothing without a tensor to be like");
     return Tensor::empty_format(size, options_of("empty", d, l, dev, pin), f.value_or(MemoryFormat::contiguous));
@@ -45,7 +46,7 @@ FB_CARD(empty)
 
 struct empty_strided : composite<empty_strided> {
   static constexpr auto schema = "empty_strided(int[] size, int[] stride, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::visible;
   static Tensor body(Ints size, Ints stride, DType d, OptLayout l, OptDevice dev, OptBool pin) {
     FB_CHECK(size.n == stride.n, "empty_strided: ", size.n, " sizes ", size, " were given with ", stride.n, " strides ", stride);
     return Tensor::empty_strided(size, stride, options_of("empty_strided", d, l, dev, pin));
@@ -55,7 +56,7 @@ FB_CARD(empty_strided)
 
 struct empty_permuted : composite<empty_permuted> {
   static constexpr auto schema = "empty_permuted(int[] size, int[] physical_layout, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::visible;
   static Tensor body(Ints size, Ints order, DType d, OptLayout l, OptDevice dev, OptBool pin) {
     FB_CHECK(size.n == order.n, "empty_permuted: physical_layout ", order, " must name the ", size.n, " dimensions of ", size);
     Dims stride(size.n, 0);
@@ -76,7 +77,7 @@ FB_CARD(empty_permuted)
 
 struct empty_like : composite<empty_like> {
   static constexpr auto schema = "empty_like(Tensor self, *, " FB_OPTIONS ", MemoryFormat? memory_format=None) -> Tensor";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::visible;
   static Tensor body(const Tensor& self, DType d, OptLayout l, OptDevice dev, OptBool pin, OptFormat f) {
     return empty_as(self, options_of("empty_like", d, l, dev, pin, self.dtype(), self.device()), f.value_or(MemoryFormat::preserve));
   }
@@ -88,21 +89,21 @@ FB_CARD(empty_like)
 
 struct zeros : composite<zeros> {
   static constexpr auto schema = "zeros(int[] size, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible;
   static Tensor body(Ints size, DType d, OptLayout l, OptDevice dev, OptBool pin) { return zeroed(Tensor::empty(size, options_of("zeros", d, l, dev, pin))); }
 };
 FB_CARD(zeros)
 
 struct ones : composite<ones> {
   static constexpr auto schema = "ones(int[] size, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible;
   static Tensor body(Ints size, DType d, OptLayout l, OptDevice dev, OptBool pin) { return filled(Tensor::empty(size, options_of("ones", d, l, dev, pin)), 1); }
 };
 FB_CARD(ones)
 
 struct full : composite<full> {
   static constexpr auto schema = "full(int[] size, Scalar fill_value, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible;
   static Tensor body(Ints size, const Scalar& v, DType d, OptLayout l, OptDevice dev, OptBool pin) {
     return filled(Tensor::empty(size, options_of("full", d, l, dev, pin, type_of_value(v))), v);
   }
@@ -115,7 +116,7 @@ FB_CARD(full)
 #define FB_LIKE(name, params, args, make)                                                                                   \
   struct name : composite<name> {                                                                                           \
     static constexpr auto schema = #name "(Tensor self" params ", *, " FB_OPTIONS ", MemoryFormat? memory_format=None) -> Tensor"; \
-    static constexpr uint32_t forms = form::fn;                                                                             \
+    static constexpr uint32_t forms = form::fn | form::visible;                                                                             \
     static Tensor body(const Tensor& self args, DType d, OptLayout l, OptDevice dev, OptBool pin, OptFormat f) {            \
       const Tensor t = empty_as(self, options_of(#name, d, l, dev, pin, self.dtype(), self.device()), f.value_or(MemoryFormat::preserve)); \
       return make;                                                                                                          \
@@ -131,7 +132,7 @@ FB_LIKE(full_like, ", Scalar fill_value", FB_COMMA const Scalar& v, filled(t, v)
 #define FB_NEW(name, params, args, make)                                                              \
   struct name : composite<name> {                                                                     \
     static constexpr auto schema = #name "(Tensor self, int[] size" params ", *, " FB_OPTIONS ") -> Tensor"; \
-    static constexpr uint32_t forms = form::method;                                                   \
+    static constexpr uint32_t forms = form::method | form::visible;                                                   \
     static Tensor body(const Tensor& self, Ints size args, DType d, OptLayout l, OptDevice dev, OptBool pin) { \
       const Tensor t = Tensor::empty(size, options_of(#name, d, l, dev, pin, self.dtype(), self.device())); \
       return make;                                                                                    \
@@ -147,7 +148,7 @@ FB_NEW(new_full, ", Scalar fill_value", FB_COMMA const Scalar& v, filled(t, v))
 
 struct new_empty_strided : composite<new_empty_strided> {
   static constexpr auto schema = "new_empty_strided(Tensor self, int[] size, int[] stride, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::method;
+  static constexpr uint32_t forms = form::method | form::visible;
   static Tensor body(const Tensor& self, Ints size, Ints stride, DType d, OptLayout l, OptDevice dev, OptBool pin) {
     FB_CHECK(size.n == stride.n, "new_empty_strided: ", size.n, " sizes ", size, " were given with ", stride.n, " strides ", stride);
     return Tensor::empty_strided(size, stride, options_of("new_empty_strided", d, l, dev, pin, self.dtype(), self.device()));
@@ -157,7 +158,7 @@ FB_CARD(new_empty_strided)
 
 struct scalar_tensor : composite<scalar_tensor> {
   static constexpr auto schema = "scalar_tensor(Scalar s, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::visible;
   static Tensor body(const Scalar& v, DType d, OptLayout l, OptDevice dev, OptBool pin) {
     return filled(Tensor::empty({}, options_of("scalar_tensor", d, l, dev, pin)), v);
   }

@@ -44,12 +44,12 @@ start, start + step, ... up to but not including end. Without a dtype int64 wher
 };
 struct arange_start : composite<arange_start> {
   static constexpr auto schema = "arange.start(Scalar start, Scalar end, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::visible;
   static Tensor body(const Scalar& start, const Scalar& end, FB_RANGE_ARGS) { return op<"arange.start_step">(start, end, 1, d, l, dev, pin); }
 };
 struct arange : composite<arange> {
   static constexpr auto schema = "arange(Scalar end, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible;
   static Tensor body(const Scalar& end, FB_RANGE_ARGS) { return op<"arange.start_step">(0, end, 1, d, l, dev, pin); }
 };
 FB_CARD(arange)
@@ -107,7 +107,7 @@ inline Scalar bound(const char* name, const Tensor& t) {
 #define FB_BOUNDS(name, over, A, B, a, b, extra, extra_args, extra_names)                                                       \
   struct name##_##over : composite<name##_##over> {                                                                             \
     static constexpr auto schema = #name "." #over "(" #A " start, " #B " end, int steps" extra ", *, " FB_OPTIONS ") -> Tensor"; \
-    static constexpr uint32_t forms = form::fn;                                                                                 \
+    static constexpr uint32_t forms = form::fn | form::visible;                                                                                 \
     static Tensor body(const A& start, const B& end, int64_t steps extra_args, FB_RANGE_ARGS) {                                 \
       return op<#name>(a, b, steps extra_names, d, l, dev, pin);                                                                \
     }                                                                                                                           \
@@ -125,17 +125,17 @@ FB_BOUNDS(logspace, Scalar_Tensor, Scalar, Tensor, start, bound("logspace", end)
 
 struct eye_m : composite<eye_m> {
   static constexpr auto schema = "eye.m(int n, int m, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible;
   static Tensor body(int64_t n, int64_t m, FB_RANGE_ARGS) {
     FB_CHECK(n >= 0 && m >= 0, "eye: n and m must be at least 0, they are ", n, " and ", m);
-    const Tensor t = zeroed(Tensor::empty(Ints({n, m}), options_of("eye", d, l, dev, pin)));
+    const Tensor t = op<"zeros">(Ints({n, m}), options_of("eye", d, l, dev, pin).dtype, std::nullopt, dev);
     if (n && m) op<"fill_">(op<"diagonal">(t), 1);
     return t;
   }
 };
 struct eye : composite<eye> {
   static constexpr auto schema = "eye(int n, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible;
   static Tensor body(int64_t n, FB_RANGE_ARGS) { return eye_m::body(n, n, d, l, dev, pin); }
 };
 FB_CARD(eye)

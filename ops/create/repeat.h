@@ -1,6 +1,7 @@
 // Elements repeated, rolled, flipped and put on diagonals.
 #pragma once
 #include "dispatch/call.h"
+#include "dispatch/levels.h"
 #include "ops/create/copy.h"
 #include "ops/view/geometry.h"
 
@@ -24,7 +25,7 @@ struct repeat : lowered<repeat> {
       split.push_back(r), split.push_back(s);
       from.push_back(1), from.push_back(s);
     }
-    const Tensor out = Tensor::empty(sizes, self.options());
+    const Tensor out = beside(self, Tensor::empty(sizes, self.options()));
     if (out.numel() == 0) return out;
     op<"copy_">(op<"view">(out, split), op<"reshape">(self, from));
     return out;
@@ -74,7 +75,7 @@ struct roll : lowered<roll> {
   }
   // Each part of a dimension, before and after the seam, goes to its new place.
   static Tensor rolled(const Tensor& self, Ints shifts, Ints dims) {
-    const Tensor out = Tensor::empty(self.sizes(), self.options());
+    const Tensor out = beside(self, Tensor::empty(self.sizes(), self.options()));
     if (out.numel() == 0) return out;
     Dims shift(self.ndim(), 0);
     for (int64_t i = 0; i < dims.n; ++i) {

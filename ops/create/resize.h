@@ -2,11 +2,13 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/thread_state.h"
+#include "dispatch/visible.h"
 
 namespace fb::cards {
 
 // Gives `t` these sizes and strides; its storage grows where they reach beyond it, and keeps what it holds.
 inline void set_geometry(const Tensor& t, Ints sizes, Ints strides, int64_t offset) {
+  FB_CHECK(!t->wrapped, "a tensor of shape ", t.sizes(), " of a function that is transformed (torch.vmap, torch.func) cannot be resized to ", sizes);
   const size_t bytes = storage_bytes(sizes, strides, offset, t.item_bytes());
   if (bytes > t.storage()->nbytes) {
     FB_CHECK(t.storage()->resizable, "a storage of ", int64_t(t.storage()->nbytes), " bytes that belongs to someone else cannot grow to ",
@@ -21,7 +23,7 @@ inline void set_geometry(const Tensor& t, Ints sizes, Ints strides, int64_t offs
 
 struct resize_ : composite<resize_> {
   static constexpr auto schema = "resize_(Tensor(a!) self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)";
-  static constexpr uint32_t forms = form::method;
+  static constexpr uint32_t forms = form::method | form::visible;
   static Tensor body(const Tensor& self, Ints size, std::optional<MemoryFormat> f) {
     FB_CHECK(!self->requires_grad, "resize_: a tensor that requires grad (shape ", self.sizes(), ") cannot be resized");
     for (int64_t s : size) FB_CHECK(s >= 0, "resize_: size ", s, " of ", size, " is negative");
@@ -44,6 +46,7 @@ FB_CARD(resize_)
 
 struct resize_as_ : composite<resize_as_> {
   static constexpr auto schema = "resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)";
+  static constexpr uint32_t forms = form::fn | form::method | form::visible;
   static Tensor body(const Tensor& self, const Tensor& like, std::optional<MemoryFormat> f) {
     op_list<"resize_">(self, like.sizes());
     if (f) {
@@ -58,8 +61,9 @@ FB_CARD(resize_as_)
 
 struct set_source : composite<set_source> {
   static constexpr auto schema = "set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)";
-  static constexpr uint32_t forms = form::method;
+  static constexpr uint32_t forms = form::method | form::visible;
   static Tensor body(const Tensor& self, const Tensor& source) {
+    FB_CHECK(!self->wrapped && !source->wrapped, "set_: a tensor of a function that is transformed (torch.vmap, torch.func) has no storage to take or give");
     FB_CHECK(self.dtype() == source.dtype(), "set_: source of type ", source.dtype(), " cannot stand for self of type ", self.dtype());
     FB_CHECK(!(self->requires_grad && tls.grad_enabled), "set_: a tensor that requires grad (shape ", self.sizes(), ") takes another storage under no_grad() only");
     self->storage = source->storage;
@@ -76,7 +80,7 @@ FB_CARD(set_source)
 
 struct is_set_to : composite<is_set_to> {
   static constexpr auto schema = "is_set_to(Tensor self, Tensor tensor) -> bool";
-  static constexpr uint32_t forms = form::method;
+  static constexpr uint32_t forms = form::method | form::visible;
   static bool body(const Tensor& a, const Tensor& b) {
     return a.storage().get() == b.storage().get() && a.offset() == b.offset() && a.sizes() == b.sizes() && a.strides() == b.strides();
   }
@@ -85,6 +89,7 @@ FB_CARD(is_set_to)
 
 struct is_same_size : composite<is_same_size> {
   static constexpr auto schema = "is_same_size(Tensor self, Tensor other) -> bool";
+  static constexpr uint32_t forms = form::fn | form::method | form::visible;
   static bool body(const Tensor& a, const Tensor& b) { return a.sizes() == b.sizes(); }
 };
 FB_CARD(is_same_size)

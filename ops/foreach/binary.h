@@ -52,7 +52,7 @@ FB_FOREACH(ForeachPowScalarList, "pow", ".ScalarList", ", Scalar[] exponent", (,
 FB_FOREACH(ForeachPowScalar, "pow", ".Scalar", ", Scalar exponent", (), (, exponent), const Scalar& exponent)
 struct ForeachPowScalarAndTensor : composite<ForeachPowScalarAndTensor> {
   static constexpr auto schema = "_foreach_pow.ScalarAndTensor(Scalar self, Tensor[] exponent) -> Tensor[]";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::visible;
   static std::vector<Tensor> body(const Scalar& self, TensorSpan exponent) {
     foreach::check("_foreach_pow", exponent);
     return foreach::each(exponent, [&](int64_t i) { return op<"pow">(self, exponent[i]); });

@@ -2,6 +2,7 @@
 // recorded for backward. grads are written only where grad_scale is given (they are divided by it).
 #pragma once
 #include "dispatch/card.h"
+#include "dispatch/visible.h"
 
 namespace fb::cards {
 

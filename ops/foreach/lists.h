@@ -5,6 +5,7 @@
 
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/visible.h"
 
 namespace fb::cards::foreach {
 
@@ -63,7 +64,7 @@ template <class F> std::tuple<> each_inplace(TensorSpan self, F&& f) {
 #define FB_FOREACH_AS(ID, NAME, OVERLOAD, ARGS, CHECK, OP, OP_INPLACE, ...)                                             \
   struct ID : composite<ID> {                                                                                           \
     static constexpr auto schema = "_foreach_" NAME OVERLOAD "(Tensor[] self" ARGS ") -> Tensor[]";                     \
-    static constexpr uint32_t forms = form::fn;                                                                         \
+    static constexpr uint32_t forms = form::fn | form::visible;                                                                         \
     static constexpr auto doc = NAME " of each tensor of a list: the list of results.";                                 \
     static std::vector<Tensor> body(TensorSpan self __VA_OPT__(, ) __VA_ARGS__) {                                       \
       foreach::check("_foreach_" NAME, self FB_UNWRAP CHECK);                                                           \
@@ -73,7 +74,7 @@ template <class F> std::tuple<> each_inplace(TensorSpan self, F&& f) {
   FB_CARD(ID)                                                                                                           \
   struct ID##InPlace : composite<ID##InPlace> {                                                                         \
     static constexpr auto schema = "_foreach_" NAME "_" OVERLOAD "(Tensor(a!)[] self" ARGS ") -> ()";                   \
-    static constexpr uint32_t forms = form::fn;                                                                         \
+    static constexpr uint32_t forms = form::fn | form::visible;                                                                         \
     static constexpr auto doc = NAME " of each tensor of a list, in place.";                                            \
     static std::tuple<> body(TensorSpan self __VA_OPT__(, ) __VA_ARGS__) {                                              \
       foreach::check("_foreach_" NAME "_", self FB_UNWRAP CHECK);                                                       \

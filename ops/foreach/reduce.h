@@ -8,7 +8,7 @@ namespace fb::cards {
 
 struct ForeachMax : composite<ForeachMax> {
   static constexpr auto schema = "_foreach_max(Tensor[] self) -> Tensor[]";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::visible;
   static constexpr auto doc = "The largest element of each tensor of a list, as 0-d tensors. RuntimeError for an empty tensor.";
   static std::vector<Tensor> body(TensorSpan self) {
     foreach::check("_foreach_max", self);
@@ -22,7 +22,7 @@ FB_CARD(ForeachMax)
 
 struct ForeachNorm : composite<ForeachNorm> {
   static constexpr auto schema = "_foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::visible;
   static constexpr auto doc = "The vector norm of order `ord` over all elements of each tensor of a list, as 0-d tensors; computed in dtype where given.";
   static std::vector<Tensor> body(TensorSpan self, const Scalar& ord, DType dtype) {
     foreach::check("_foreach_norm", self);
@@ -37,7 +37,7 @@ FB_CARD(ForeachNorm)
 
 struct ForeachPowsum : composite<ForeachPowsum> {
   static constexpr auto schema = "_foreach_powsum.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::visible;
   static constexpr auto doc = "The sum of |x|^ord over all elements of each tensor of a list, as 0-d tensors; computed in dtype where given.";
   static std::vector<Tensor> body(TensorSpan self, const Scalar& ord, DType dtype) {
     foreach::check("_foreach_powsum", self);
@@ -51,7 +51,7 @@ FB_CARD(ForeachPowsum)
 
 struct ForeachMm : composite<ForeachMm> {
   static constexpr auto schema = "_foreach_mm(Tensor[] self, Tensor[] mat2) -> Tensor[]";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::visible;
   static constexpr auto doc = "The matrix product of each tensor of a list with its counterpart.";
   static std::vector<Tensor> body(TensorSpan self, TensorSpan mat2) {
     foreach::check("_foreach_mm", self, mat2);
@@ -63,7 +63,7 @@ FB_CARD(ForeachMm)
 // Gradients scaled back from a loss that was scaled up.
 struct AmpUnscale : composite<AmpUnscale> {
   static constexpr auto schema = "_amp_foreach_non_finite_check_and_unscale_(Tensor(a!)[] self, Tensor(b!) found_inf, Tensor inv_scale) -> ()";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::visible;
   static constexpr auto doc = "Multiplies each tensor of a list by inv_scale and sets found_inf to 1 where an element of any is infinite or NaN.";
   static std::tuple<> body(TensorSpan self, const Tensor& found_inf, const Tensor& inv_scale) {
     const char* name = "_amp_foreach_non_finite_check_and_unscale_";

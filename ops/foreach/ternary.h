@@ -8,7 +8,7 @@ namespace fb::cards {
 #define FB_BY_TENSOR(ID, NAME)                                                                                          \
   struct ID : composite<ID> {                                                                                           \
     static constexpr auto schema = "_foreach_" NAME ".Tensor(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Tensor scalars) -> Tensor[]"; \
-    static constexpr uint32_t forms = form::fn;                                                                         \
+    static constexpr uint32_t forms = form::fn | form::visible;                                                                         \
     static std::vector<Tensor> body(TensorSpan self, TensorSpan a, TensorSpan b, const Tensor& scalars) {               \
       foreach::check("_foreach_" NAME, self, a, b);                                                                     \
       const std::vector<Scalar> v = foreach::numbers("_foreach_" NAME, self, scalars);                                  \
@@ -18,7 +18,7 @@ namespace fb::cards {
   FB_CARD(ID)                                                                                                           \
   struct ID##InPlace : composite<ID##InPlace> {                                                                         \
     static constexpr auto schema = "_foreach_" NAME "_.Tensor(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Tensor scalars) -> ()"; \
-    static constexpr uint32_t forms = form::fn;                                                                         \
+    static constexpr uint32_t forms = form::fn | form::visible;                                                                         \
     static std::tuple<> body(TensorSpan self, TensorSpan a, TensorSpan b, const Tensor& scalars) {                      \
       foreach::check("_foreach_" NAME "_", self, a, b);                                                                 \
       const std::vector<Scalar> v = foreach::numbers("_foreach_" NAME "_", self, scalars);                              \

@@ -43,7 +43,7 @@ FB_FOREACH_AS(ForeachCopy, "copy", "", ", Tensor[] src, bool non_blocking=False"
 
 struct ForeachClone : composite<ForeachClone> {
   static constexpr auto schema = "_foreach_clone(Tensor[] self, *, MemoryFormat? memory_format=None) -> Tensor[]";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::visible;
   static constexpr auto doc = "A copy of each tensor of a list.";
   static std::vector<Tensor> body(TensorSpan self, std::optional<MemoryFormat> format) {
     foreach::check("_foreach_clone", self);

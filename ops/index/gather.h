@@ -201,7 +201,7 @@ struct one_hot : composite<one_hot> {
     Dims sizes(self.sizes());
     if (self.numel() == 0) {
       FB_CHECK(classes > 0, "one_hot: num_classes must be given (positive) for an empty input of shape ", self.sizes());
-    } else {
+    } else if (!self->wrapped || classes <= 0) {  // within a transform scatter_ checks the classes
       const int64_t least = op_value<"item">(op<"min">(self)).scalar().to_int(), most = op_value<"item">(op<"max">(self)).scalar().to_int();
       FB_CHECK(least >= 0, "one_hot: classes must not be negative, the input holds ", least);
       if (classes == -1) classes = most + 1;

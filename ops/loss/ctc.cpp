@@ -1,4 +1,5 @@
 #include "ops/loss/ctc.h"
+#include "dispatch/levels.h"
 
 #include <limits>
 
@@ -6,7 +7,7 @@ namespace fb::cards::ctc {
 
 Dims lengths_of(const char* what, const Tensor& lengths) {
   FB_CHECK(is_integral(lengths.dtype()), "ctc_loss: ", what, " must be integers, their type is ", lengths.dtype());
-  const Tensor t = op<"contiguous">(lengths.dtype() == DType::i64 ? lengths : op<"to">(lengths, DType::i64));
+  const Tensor t = known(op<"contiguous">(lengths.dtype() == DType::i64 ? lengths : op<"to">(lengths, DType::i64)), "ctc_loss");
   Dims out;
   for (int64_t i = 0; i < t.numel(); ++i) out.push_back(t.ptr<int64_t>()[i]);
   return out;

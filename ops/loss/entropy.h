@@ -1,6 +1,7 @@
 // Losses of probabilities: binary_cross_entropy, from probabilities or logits, and kl_div.
 #pragma once
 #include "dispatch/card.h"
+#include "dispatch/levels.h"
 #include "dispatch/thread_state.h"
 #include "ops/loss/reduction.h"
 
@@ -62,8 +63,8 @@ struct binary_cross_entropy : lowered<binary_cross_entropy> {
   static void check_range(const Tensor& x, const Tensor& t, const Tensor& terms) {
     if (x.is_meta() || x.numel() == 0) return;
     const Tensor sum = op<"sum">(terms);
-    if (!*op<"isnan">(sum).ptr<bool>()) return;
-    auto in_range = [](const Tensor& v) { return *op<"all">(op<"logical_and">(op<"ge">(v, 0.0), op<"le">(v, 1.0))).ptr<bool>(); };
+    if (!holds(op<"isnan">(sum))) return;
+    auto in_range = [](const Tensor& v) { return !holds(op<"any">(op<"logical_not">(op<"logical_and">(op<"ge">(v, 0.0), op<"le">(v, 1.0))))); };
     FB_CHECK(in_range(x), "binary_cross_entropy: the input must lie between 0 and 1, and does not everywhere; its shape is ", x.sizes());
     FB_CHECK(in_range(t), "binary_cross_entropy: the target must lie between 0 and 1, and does not everywhere; its shape is ", t.sizes());
   }

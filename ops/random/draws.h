@@ -4,6 +4,7 @@
 
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/visible.h"
 #include "dispatch/thread_state.h"
 #include "ops/create/copy.h"
 
@@ -28,13 +29,13 @@ Tensor permutation(int64_t n, std::optional<DType> d, std::optional<Device> devi
 #define FB_FACTORY(NAME, FILL)                                                                                           \
   struct NAME : composite<NAME> {                                                                                       \
     static constexpr auto schema = #NAME "(int[] size, *, " FB_OPTIONS ") -> Tensor";                                    \
-    static constexpr uint32_t forms = form::fn | form::out;                                                             \
+    static constexpr uint32_t forms = form::fn | form::out | form::visible;                                                             \
     static Tensor body(Ints size, FB_OPTION_ARGS) { return op_list<FILL>(random::make(size, d, default_dtype, dev))[0]; } \
   };                                                                                                                    \
   FB_CARD(NAME)                                                                                                         \
   struct NAME##_generator : composite<NAME##_generator> {                                                               \
     static constexpr auto schema = #NAME ".generator(int[] size, *, Generator? generator, " FB_OPTIONS ") -> Tensor";    \
-    static constexpr uint32_t forms = form::fn | form::out;                                                             \
+    static constexpr uint32_t forms = form::fn | form::out | form::visible;                                                             \
     static Tensor body(Ints size, Generator* g, FB_OPTION_ARGS) {                                                       \
       return op_list<FILL>(random::make(size, d, default_dtype, dev), 0.0, 1.0, g)[0];                                   \
     }                                                                                                                   \
@@ -42,7 +43,7 @@ Tensor permutation(int64_t n, std::optional<DType> d, std::optional<Device> devi
   FB_CARD(NAME##_generator)                                                                                             \
   struct NAME##_like : composite<NAME##_like> {                                                                         \
     static constexpr auto schema = #NAME "_like(Tensor self, *, " FB_LIKE_OPTIONS ") -> Tensor";                         \
-    static constexpr uint32_t forms = form::fn | form::out;                                                             \
+    static constexpr uint32_t forms = form::fn | form::out | form::visible;                                                             \
     static Tensor body(const Tensor& self, FB_OPTION_ARGS, std::optional<MemoryFormat> f) {                             \
       return op_list<FILL>(random::like(self, d, dev, f))[0];                                                            \
     }                                                                                                                   \
@@ -50,7 +51,7 @@ Tensor permutation(int64_t n, std::optional<DType> d, std::optional<Device> devi
   FB_CARD(NAME##_like)                                                                                                  \
   struct NAME##_like_generator : composite<NAME##_like_generator> {                                                     \
     static constexpr auto schema = #NAME "_like.generator(Tensor self, *, Generator? generator, " FB_LIKE_OPTIONS ") -> Tensor"; \
-    static constexpr uint32_t forms = form::fn | form::out;                                                             \
+    static constexpr uint32_t forms = form::fn | form::out | form::visible;                                                             \
     static Tensor body(const Tensor& self, Generator* g, FB_OPTION_ARGS, std::optional<MemoryFormat> f) {               \
       return op_list<FILL>(random::like(self, d, dev, f), 0.0, 1.0, g)[0];                                               \
     }                                                                                                                   \
@@ -62,37 +63,37 @@ FB_FACTORY(randn, "normal_")
 
 struct randint : composite<randint> {
   static constexpr auto schema = "randint(int high, int[] size, *, " FB_INT_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible;
   static Tensor body(int64_t high, Ints size, FB_OPTION_ARGS) { return random::integers(random::make(size, d, DType::i64, dev), 0, high, nullptr); }
 };
 FB_CARD(randint)
 struct randint_generator : composite<randint_generator> {
   static constexpr auto schema = "randint.generator(int high, int[] size, *, Generator? generator, " FB_INT_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible;
   static Tensor body(int64_t high, Ints size, Generator* g, FB_OPTION_ARGS) { return random::integers(random::make(size, d, DType::i64, dev), 0, high, g); }
 };
 FB_CARD(randint_generator)
 struct randint_low : composite<randint_low> {
   static constexpr auto schema = "randint.low(int low, int high, int[] size, *, " FB_INT_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible;
   static Tensor body(int64_t low, int64_t high, Ints size, FB_OPTION_ARGS) { return random::integers(random::make(size, d, DType::i64, dev), low, high, nullptr); }
 };
 FB_CARD(randint_low)
 struct randint_low_generator : composite<randint_low_generator> {
   static constexpr auto schema = "randint.low_generator(int low, int high, int[] size, *, Generator? generator, " FB_INT_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible;
   static Tensor body(int64_t low, int64_t high, Ints size, Generator* g, FB_OPTION_ARGS) { return random::integers(random::make(size, d, DType::i64, dev), low, high, g); }
 };
 FB_CARD(randint_low_generator)
 struct randint_like : composite<randint_like> {
   static constexpr auto schema = "randint_like(Tensor self, int high, *, " FB_LIKE_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible;
   static Tensor body(const Tensor& self, int64_t high, FB_OPTION_ARGS, std::optional<MemoryFormat> f) { return random::integers(random::like(self, d, dev, f), 0, high, nullptr); }
 };
 FB_CARD(randint_like)
 struct randint_like_low : composite<randint_like_low> {
   static constexpr auto schema = "randint_like.low_dtype(Tensor self, int low, int high, *, " FB_LIKE_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible;
   static Tensor body(const Tensor& self, int64_t low, int64_t high, FB_OPTION_ARGS, std::optional<MemoryFormat> f) {
     return random::integers(random::like(self, d, dev, f), low, high, nullptr);
   }
@@ -100,7 +101,7 @@ struct randint_like_low : composite<randint_like_low> {
 FB_CARD(randint_like_low)
 struct randint_like_generator : composite<randint_like_generator> {
   static constexpr auto schema = "randint_like.generator(Tensor self, int high, *, Generator? generator, " FB_LIKE_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible;
   static Tensor body(const Tensor& self, int64_t high, Generator* g, FB_OPTION_ARGS, std::optional<MemoryFormat> f) {
     return random::integers(random::like(self, d, dev, f), 0, high, g);
   }
@@ -108,7 +109,7 @@ struct randint_like_generator : composite<randint_like_generator> {
 FB_CARD(randint_like_generator)
 struct randint_like_low_generator : composite<randint_like_low_generator> {
   static constexpr auto schema = "randint_like.low_generator_dtype(Tensor self, int low, int high, *, Generator? generator, " FB_LIKE_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible;
   static Tensor body(const Tensor& self, int64_t low, int64_t high, Generator* g, FB_OPTION_ARGS, std::optional<MemoryFormat> f) {
     return random::integers(random::like(self, d, dev, f), low, high, g);
   }
@@ -117,13 +118,13 @@ FB_CARD(randint_like_low_generator)
 
 struct randperm : composite<randperm> {
   static constexpr auto schema = "randperm(int n, *, " FB_INT_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible;
   static Tensor body(int64_t n, FB_OPTION_ARGS) { return random::permutation(n, d, dev, nullptr); }
 };
 FB_CARD(randperm)
 struct randperm_generator : composite<randperm_generator> {
   static constexpr auto schema = "randperm.generator(int n, *, Generator? generator, " FB_INT_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible;
   static Tensor body(int64_t n, Generator* g, FB_OPTION_ARGS) { return random::permutation(n, d, dev, g); }
 };
 FB_CARD(randperm_generator)
@@ -159,7 +160,7 @@ struct normal_tensor_tensor : lowered<normal_tensor_tensor> {
 FB_CARD(normal_tensor_tensor)
 struct normal_float_float : composite<normal_float_float> {
   static constexpr auto schema = "normal.float_float(float mean, float std, int[] size, *, Generator? generator=None, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible;
   static Tensor body(double mean, double std, Ints size, Generator* g, FB_OPTION_ARGS) {
     return op_list<"normal_">(random::make(size, d, default_dtype, dev), mean, std, g)[0];
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "dispatch/call.h"
+#include "dispatch/levels.h"
 
 namespace fb {
 
@@ -45,7 +46,7 @@ static Tensor exclusive_product(const Tensor& x, int64_t dim, bool after) {
 Tensor prod_gradient(const Tensor& g, const Tensor& self, const Tensor& result, int64_t dim) {
   if (self.numel() == 0) return op<"zeros_like">(self);
   const Tensor zeros = op<"eq">(self, Scalar(0));
-  const bool some = !self.is_meta() && *op<"any">(zeros).ptr<bool>();
+  const bool some = !self.is_meta() && holds(op<"any">(zeros));
   if (!some) return op<"mul">(g, conj(op<"div">(result, self)));
   return op<"mul">(g, conj(op<"mul">(exclusive_product(self, dim, false), exclusive_product(self, dim, true))));
 }

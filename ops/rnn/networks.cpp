@@ -1,4 +1,5 @@
 #include "ops/rnn/networks.h"
+#include "dispatch/levels.h"
 
 #include <algorithm>
 
@@ -173,7 +174,7 @@ std::array<Tensor, 3> run_padded(const char* name, const Network& n, const Tenso
 std::array<Tensor, 3> run_packed(const char* name, const Network& n, const Tensor& data, const Tensor& batch_sizes, const State& hx) {
   FB_CHECK(batch_sizes.dtype() == DType::i64 && batch_sizes.ndim() == 1 && batch_sizes.device().is_cpu() && batch_sizes.numel() > 0, name,
            ": batch_sizes is a list of int64 on the CPU, its shape is ", batch_sizes.sizes(), " and its type ", batch_sizes.dtype());
-  const Tensor list = op<"contiguous">(batch_sizes);
+  const Tensor list = known(op<"contiguous">(batch_sizes), name);
   const std::vector<int64_t> sizes(list.ptr<int64_t>(), list.ptr<int64_t>() + list.numel());
   int64_t total = 0;
   for (size_t t = 0; t < sizes.size(); ++t) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/levels.h"
 #include "dispatch/thread_state.h"
 
 namespace fb::cards {
@@ -41,7 +42,7 @@ struct pad_packed_sequence_to : direct<pad_packed_sequence_to> {
   // Each step's rows again.
   static Tensor d_data(grad<0> g, in<1> batch_sizes) {
     std::vector<Tensor> rows;
-    const Tensor sizes = op<"contiguous">(*batch_sizes);
+    const Tensor sizes = known(op<"contiguous">(*batch_sizes), "pad_packed_sequence");
     for (int64_t t = 0; t < sizes.numel(); ++t) rows.push_back(op<"narrow">(op<"select">(*g, int64_t(0), t), int64_t(0), int64_t(0), sizes.ptr<int64_t>()[t]));
     return op<"cat">(rows, int64_t(0));
   }
@@ -56,7 +57,7 @@ struct pad_packed_sequence : composite<pad_packed_sequence> {
   static std::array<Tensor, 2> body(const Tensor& data, const Tensor& batch_sizes, bool batch_first, Scalar padding, int64_t total) {
     FB_CHECK(batch_sizes.dtype() == DType::i64 && batch_sizes.ndim() == 1 && batch_sizes.numel() > 0 && batch_sizes.device().is_cpu(),
              "pad_packed_sequence: batch_sizes is a list of int64 on the CPU, its shape is ", batch_sizes.sizes(), " and its type ", batch_sizes.dtype());
-    const Tensor list = op<"contiguous">(batch_sizes);
+    const Tensor list = known(op<"contiguous">(batch_sizes), "pad_packed_sequence");
     const int64_t *sizes = list.ptr<int64_t>(), steps = list.numel(), length = total > 0 ? total : steps;
     FB_CHECK(length >= steps, "pad_packed_sequence: total_length must be at least the ", steps, " steps of the longest sequence, ", total, " was given");
     Dims shape(data.sizes());

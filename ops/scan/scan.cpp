@@ -1,4 +1,5 @@
 #include "ops/scan/scan.h"
+#include "dispatch/levels.h"
 
 #include <limits>
 
@@ -8,7 +9,7 @@ Tensor cumprod_gradient(const Tensor& g, const Tensor& self, const Tensor& resul
   if (self.numel() <= 1 || self.ndim() == 0) return g;
   const int64_t d = wrap_dim(dim, self.ndim()), n = self.sizes()[d];
   if (n == 1) return g;
-  const bool zeros = !self.is_meta() && *op<"any">(op<"eq">(self, Scalar(0))).ptr<bool>();
+  const bool zeros = !self.is_meta() && holds(op<"any">(op<"eq">(self, Scalar(0))));
   if (!zeros) return op<"div">(sum_from_behind(op<"mul">(conj(result), g), d), conj(self));
   // The gradient of element k: what comes to j >= k times the product up to j without k.
   std::vector<Tensor> parts;

@@ -1,5 +1,6 @@
 // Copying twins of views: fresh row-major memory with the elements the view would show, and the view's derivative.
 #pragma once
+#include "dispatch/levels.h"
 #include "ops/view/complex_views.h"
 #include "ops/view/dims.h"
 #include "ops/view/shape.h"
@@ -141,7 +142,7 @@ FB_CARD(narrow_copy)
 // A copy with exactly self's strides, gaps included, where no element is reached twice.
 inline Tensor copy_in_place_of(const Tensor& self) {
   if (has_internal_overlap(self)) return op<"clone">(self);
-  const Tensor out = Tensor::empty_strided(self.sizes(), self.strides(), self.options());
+  const Tensor out = beside(self, Tensor::empty_strided(self.sizes(), self.strides(), self.options()));
   return op<"copy_">(out, self);
 }
 inline Tensor scattered(const char* name, const Tensor& self, const Tensor& src, const Tensor& out, const Tensor& part) {
@@ -206,7 +207,7 @@ struct as_strided_scatter : lowered<as_strided_scatter> {
     return scattered("as_strided_scatter", self, src, out, part);
   }
   static Tensor as_base(const Tensor& g, const InputMeta& x) {
-    const Tensor t = Tensor::empty_strided(x.sizes, x.strides, g.options());
+    const Tensor t = beside(g, Tensor::empty_strided(x.sizes, x.strides, g.options()));
     return op<"copy_">(t, g);
   }
   static Tensor d_self(grad<0> g, shape_of<0> x, shape_of<1> src, arg<2, Ints> size, arg<3, Ints> stride, arg<4, Opt> offset) {

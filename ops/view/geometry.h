@@ -124,7 +124,7 @@ inline void check_window(const char* name, const Tensor& t, Ints sizes, Ints str
   }
   FB_CHECK(offset >= 0, name, ": storage offset ", offset, " is negative");
   const size_t bytes = storage_bytes(sizes, strides, offset, t.item_bytes());
-  FB_CHECK(bytes <= t.storage()->nbytes, name, ": shape ", sizes, " with strides ", strides, " from offset ", offset, " reaches ",
+  FB_CHECK(t->wrapped || bytes <= t.storage()->nbytes, name, ": shape ", sizes, " with strides ", strides, " from offset ", offset, " reaches ",
            int64_t(bytes), " bytes, the storage has ", int64_t(t.storage()->nbytes));
 }
 

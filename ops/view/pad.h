@@ -1,6 +1,7 @@
 // Padding: constant, reflected, replicated, circular. A padding list names pairs (before, after) from the last dimension on.
 #pragma once
 #include "dispatch/call.h"
+#include "dispatch/levels.h"
 #include "ops/view/geometry.h"
 
 namespace fb::cards {
@@ -27,7 +28,7 @@ struct constant_pad_nd : lowered<constant_pad_nd> {
       if (cut || cut_end) from = op<"slice">(from, d, cut, have - cut_end, 1);
     }
     if (same) return op<"clone">(self);
-    const Tensor out = Tensor::empty_format(sizes, self.options(), self.suggested_format());
+    const Tensor out = beside(self, Tensor::empty_format(sizes, self.options(), self.suggested_format()));
     // The border, then what is inside it, dimension by dimension.
     Tensor inner = out;
     for (int64_t i = 0; i < pad.n / 2; ++i) {

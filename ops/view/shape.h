@@ -1,6 +1,8 @@
 // The same elements under another shape: view, reshape, flatten, expand, and strided windows.
 #pragma once
 #include "dispatch/call.h"
+#include "dispatch/levels.h"
+#include "dispatch/visible.h"
 #include "ops/view/geometry.h"
 
 namespace fb::cards {
@@ -41,7 +43,7 @@ struct as_strided_backward : structured<as_strided_backward> {
     return T::empty_strided(base_sizes, preserved_strides(base_sizes, base_strides), g.options());
   }
   static Tensor d_grad(grad<0> g, arg<1, Ints> base_sizes, arg<2, Ints> base_strides, arg<3, Ints> size, arg<4, Ints> stride, arg<5, int64_t> offset) {
-    Tensor base = Tensor::empty_strided(*base_sizes, *base_strides, g->options());
+    Tensor base = beside(g, Tensor::empty_strided(*base_sizes, *base_strides, g->options()));
     base = op<"copy_">(base, g);
     return op<"as_strided">(base, *size, *stride, *offset);
   }
@@ -60,6 +62,7 @@ FB_CARD(alias)
 
 struct detach : composite<detach> {
   static constexpr auto schema = "detach(Tensor(a) self) -> Tensor(a)";
+  static constexpr uint32_t forms = form::fn | form::method | form::visible;
   static Tensor body(const Tensor& self) { return self.alias(); }
   static constexpr auto doc = R"(detach() -> Tensor
 

@@ -2,13 +2,14 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/levels.h"
 
 namespace fb::cards {
 
 namespace shuffle {
 // A copy of `t` in this shape and in the format of `like`.
 inline Tensor laid_as(const Tensor& t, Ints shape, const Tensor& like) {
-  const Tensor out = Tensor::empty_format(shape, t.options(), like.suggested_format());
+  const Tensor out = beside(t, Tensor::empty_format(shape, t.options(), like.suggested_format()));
   op_list<"copy_">(out, op<"reshape">(t, shape));
   return out;
 }

@@ -1,6 +1,7 @@
 // One tensor as several: split, chunk, unbind and their kin. Each result is a view of self.
 #pragma once
 #include "dispatch/call.h"
+#include "dispatch/levels.h"
 #include "ops/view/geometry.h"
 
 namespace fb::cards {
@@ -190,7 +191,8 @@ Views of `sections` nearly equal pieces of a dimension, the larger ones first, o
 };
 struct tensor_split_tensor : composite<tensor_split_tensor> {
   static constexpr auto schema = "tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]";
-  static std::vector<Tensor> body(const Tensor& self, const Tensor& at, int64_t dim) {
+  static std::vector<Tensor> body(const Tensor& self, const Tensor& places, int64_t dim) {
+    const Tensor at = known(places, "tensor_split");
     FB_CHECK(self.ndim() > 0, "tensor_split: a tensor without dimensions has none to split (dim is ", dim, ")");
     FB_CHECK(at.device().is_cpu() && at.dtype() == DType::i64 && at.ndim() <= 1, "tensor_split: tensor_indices_or_sections must be an int64 tensor on the cpu of at most ",
              "1 dimension, it is ", at.dtype(), " of shape ", at.sizes(), " on ", at.device());

@@ -22,6 +22,16 @@ TEST(Half, RoundsToNearestEvenAndKeepsSpecials) {
   EXPECT_EQ(float8_e4m3fn(448.0f).bits, 0x7e);
 }
 
+// Without an infinity, large values become the greatest; only NaN is NaN.
+TEST(Half, Float8WithoutInfinitySaturates) {
+  EXPECT_EQ(float8_e4m3fn(464.0f).bits, 0x7e);
+  EXPECT_EQ(float8_e4m3fn(465.0f).bits, 0x7e);
+  EXPECT_EQ(float8_e4m3fn(-1e9f).bits, 0xfe);
+  EXPECT_EQ(float8_e4m3fn(__builtin_inff()).bits, 0x7e);
+  EXPECT_EQ(float8_e4m3fn(__builtin_nanf("")).bits & 0x7f, 0x7f);
+  EXPECT_EQ(float8_e5m2(1e9f).bits, 0x7c);
+}
+
 TEST(Half, EveryHalfSurvivesTheRoundTrip) {
   for (uint32_t i = 0; i < 65536; ++i) {
     half h;

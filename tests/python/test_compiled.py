@@ -173,6 +173,22 @@ def test_norms(dtype):
         check(lambda x, w: F.rms_norm(x, (96,), w), x, w)
 
 
+def test_reads_by_an_index():
+    w, i = torch.randn(50, 64), torch.randint(0, 50, (7, 9))
+    assert "call" not in check(lambda w, i: F.embedding(i, w) * 2 + 1, w, i).steps(w, i)
+    assert "call" not in check(lambda w, i: F.embedding(i, w).softmax(-1) * 2, w, i).steps(w, i)
+    check(lambda w, i: F.embedding(i, w.t()).sum(-1), torch.randn(30, 50), i)
+    check(lambda w, i: torch.index_select(w, 1, i) * 2, w, i[0])
+    check(lambda w, i: torch.gather(w, 0, i) * 2 + 1, w, torch.randint(0, 50, (20, 30)))
+    check(lambda w, i: torch.gather(w, 1, i).amax(1), w.half(), torch.randint(0, 64, (20, 30)))
+    c = compile_graph(lambda w, i: F.embedding(i, w) * 2, (w, i))
+    with pytest.raises(IndexError) as eager:
+        F.embedding(i + 50, w)
+    with pytest.raises(IndexError) as compiled:
+        c(w, i + 50)
+    assert str(eager.value) == str(compiled.value)
+
+
 def test_calls_between_kernels():
     x, w = torch.randn(20, 30), torch.randn(30, 40)
 

@@ -49,12 +49,13 @@ class Case:
 
     grad: whether its gradients are checked; types: groups of GROUPS that it is for (None: all of the record's);
     big: enough elements for several threads, only run in the main type; layouts: whether other strides are tried;
-    values, meta: whether its elements are compared, whether the meta device can run it.
+    values, meta: whether its elements are compared, whether the meta device can run it; batch: whether vmap can.
     """
 
-    def __init__(self, args, kwargs, grad=True, types=None, big=False, layouts=True, values=True, meta=True):
+    def __init__(self, args, kwargs, grad=True, types=None, big=False, layouts=True, values=True, meta=True, batch=True):
         self.args, self.kwargs = args, kwargs
         self.grad, self.types, self.big, self.layouts, self.values, self.meta = grad, types, big, layouts, values, meta
+        self.batch = batch
 
     def but(self, **changes):
         return Case(
@@ -68,6 +69,7 @@ class Case:
                     layouts=self.layouts,
                     values=self.values,
                     meta=self.meta,
+                    batch=self.batch,
                 ),
                 **changes,
             },

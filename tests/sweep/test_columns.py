@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sweep import abuse, columns, errors, forms, forward, gradients, promotion, records, registry  # noqa: F401
+from sweep import abuse, batch, columns, errors, forms, forward, gradients, promotion, records, registry  # noqa: F401
 from sweep.cases import along, binary, call, calls, unary
 from sweep.record import RECORDS, T, bad, op
 
@@ -29,6 +29,8 @@ WRONG = [
     ("threads", lambda: record("sin", unary(), np.cos, types="f")),
     ("meta", lambda: record("sin", unary(), np.sin, types="f", meta=False)),
     ("schema", lambda: record("_unsafe_view", [call(T(2, 3), [6])], lambda x, s: x, types="f")),
+    ("vmap", lambda: record("linspace", [call(T(), 5.0, 4)], np.linspace, types="f")),
+    ("vmap", lambda: record("resize_", [call(T(2, 3), [3, 2])], np.resize, types="f")),
     ("forms", lambda: record("float_power", binary(0.3, 3), np.power, types="f")),
     ("forms", lambda: record("split", [call(T(4), 2)], lambda x, n: x, types="f")),
     ("gradients", lambda: record("sin", unary(), np.sin, types="f", grad=False)),

@@ -3,6 +3,7 @@ import functools
 
 import torch
 from torch import _C
+from torch._C._functorch import maybe_current_level
 
 
 class FunctionCtx:
@@ -70,6 +71,8 @@ class Function(_SingleLevelFunction):
 
     @staticmethod
     def vmap(info, in_dims, *args):
+        """The rule for torch.vmap: info has batch_size and randomness, in_dims says for each argument which dimension is
+        mapped (None: none); returns (outputs, out_dims)."""
         raise NotImplementedError("a subclass of torch.autograd.Function must define vmap, or set generate_vmap_rule = True")
 
     @classmethod
@@ -83,6 +86,9 @@ class Function(_SingleLevelFunction):
                 args = bound.args
             else:
                 raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments, got {sorted(kwargs)}")
+        if maybe_current_level() is not None:
+            from torch._functorch.autograd_function import custom_function_call
+            return custom_function_call(cls, args)
         return super().apply(*args)
 
 

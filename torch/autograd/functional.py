@@ -157,12 +157,35 @@ def _forward_jacobian(func, inputs):
     return _unwrap(result, out_tuple)
 
 
+def _all_rows(output, inputs, create_graph):
+    """The Jacobians of one output, by one batched backward pass."""
+    if not output.requires_grad:
+        return tuple(output.new_zeros(output.shape + x.shape) for x in inputs)
+    basis = torch.eye(output.numel(), dtype=output.dtype, device=output.device).view(-1, *output.shape)
+    grads = torch.autograd.grad(output, inputs, basis, retain_graph=True, create_graph=create_graph, allow_unused=True, is_grads_batched=True)
+    return tuple(output.new_zeros(output.shape + x.shape) if g is None else g.reshape(output.shape + x.shape) for g, x in zip(grads, inputs))
+
+
+def _all_columns(func, inputs):
+    """The whole Jacobian in forward mode, by one call of func within vmap."""
+    from torch.func import jacfwd
+    in_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
+    kept = {}
+
+    def tupled(*args):
+        kept["tuple"], outputs = _as_tuple(func(*args), "the result of func", "jacobian")
+        return outputs
+    result = jacfwd(tupled, argnums=tuple(range(len(inputs))))(*inputs)
+    return _unwrap(tuple(_unwrap(tuple(row), in_tuple) for row in result), kept["tuple"])
+
+
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False,
              strategy="reverse-mode"):
     """The Jacobian: for an output and an input of shapes S and T a tensor of shape S + T.
 
     Tuples of outputs or inputs give tuples (outputs first). Forward mode makes a column for each element of
-    the inputs in turn, reverse mode a row for each of the outputs. Raises AssertionError for another strategy.
+    the inputs in turn, reverse mode a row for each of the outputs; `vectorize` makes all at once through vmap.
+    Raises AssertionError for another strategy.
     """
     if strategy not in ("reverse-mode", "forward-mode"):
         raise AssertionError("strategy must be 'reverse-mode' or 'forward-mode', got "
@@ -174,7 +197,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False,
             raise NotImplementedError("strategy='forward-mode' with create_graph=True")
         if strict:
             raise RuntimeError("strict=True needs strategy='reverse-mode'")
-        return _forward_jacobian(func, inputs)
+        return _all_columns(func, inputs) if vectorize else _forward_jacobian(func, inputs)
     with torch.enable_grad():
         in_tuple, inputs = _as_tuple(inputs, "inputs", "jacobian")
         inputs = _prepare(inputs, create_graph, True)
@@ -182,6 +205,9 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False,
         _check_graph(outputs, strict, "output")
         rows_of = []
         for k, output in enumerate(outputs):
+            if vectorize and output.numel():
+                rows_of.append(_all_rows(output, inputs, create_graph))
+                continue
             rows = [[] for _ in inputs]
             for element in output.reshape(-1).unbind(0) if output.numel() else ():
                 grads = _grad((element,), inputs, None, create_graph, retain_graph=True)
@@ -224,7 +250,7 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False,
     scalar = _scalar(func, "hessian")
 
     def gradient(*args):
-        result = jacobian(scalar, args, create_graph=True, strict=strict)
+        result = jacobian(scalar, args, create_graph=True, strict=strict, vectorize=False)
         for i, g in enumerate(result):
             if strict and not g.requires_grad:
                 raise RuntimeError(f"the gradient of input {i} does not depend on the inputs, "
@@ -234,8 +260,14 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False,
     forward = outer_jacobian_strategy == "forward-mode"
     if forward and not create_graph:
         inputs = tuple(x.detach().requires_grad_() for x in inputs)
-    result = jacobian(gradient, inputs, create_graph=create_graph, strict=strict,
-                      strategy=outer_jacobian_strategy)
+    if forward and vectorize:
+        from torch.func import jacrev
+        numbers = tuple(range(len(inputs)))
+        given = jacrev(scalar, argnums=numbers)
+        result = jacobian(lambda *args: tuple(given(*args)), inputs, strict=strict, vectorize=True, strategy=outer_jacobian_strategy)
+    else:
+        result = jacobian(gradient, inputs, create_graph=create_graph, strict=strict, vectorize=vectorize,
+                          strategy=outer_jacobian_strategy)
     if forward:
         result = tuple(tuple(x.detach() for x in row) for row in result)
     return result if in_tuple else result[0][0]

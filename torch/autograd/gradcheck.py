@@ -276,6 +276,43 @@ def _check_undefined(func, inputs, which):
                                      f"{left_out} is left out and when it is zero")
 
 
+def _check_batched(func, inputs, which):
+    """A backward pass of a batch of gradients gives what passes of each give."""
+    outputs, _ = _outputs(func, inputs)
+    tensors = [inputs[i] for i in which]
+    for k, output in enumerate(outputs):
+        g = torch.randn((3, *output.shape), dtype=output.dtype, device=output.device)
+        try:
+            batched = torch.autograd.grad(output, tensors, g, retain_graph=True, allow_unused=True, is_grads_batched=True)
+        except RuntimeError as e:
+            raise GradcheckError(f"the backward of output {k} cannot run on a batch of gradients (vmap): {e}") from e
+        single = [torch.autograd.grad(output, tensors, row, retain_graph=True, allow_unused=True) for row in g]
+        for i, got, *want in zip(which, batched, *single):
+            if got is not None and not torch.allclose(got, torch.stack(want), equal_nan=True):
+                raise GradcheckError(f"the gradient of input {i} from a batch of gradients of output {k} differs from those of each:\n{got}\n{torch.stack(want)}")
+
+
+def _check_batched_forward(func, inputs, which):
+    """Tangents of a batch give what those of each give."""
+    def moved(*tangents):
+        given = list(inputs)
+        duals = tuple(inputs[i].detach() for i in which)
+
+        def of(*xs):
+            for i, x in zip(which, xs):
+                given[i] = x
+            return tuple(o for o in _as_tuple(func(*given)) if _differentiable(o))
+        return torch.func.jvp(of, duals, tangents)[1]
+    tangents = tuple(torch.randn((3, *inputs[i].shape), dtype=inputs[i].dtype) for i in which)
+    try:
+        batched = torch.vmap(moved)(*tangents)
+    except RuntimeError as e:
+        raise GradcheckError(f"forward mode cannot run on a batch of tangents (vmap): {e}") from e
+    for k, (got, *want) in enumerate(zip(batched, *(moved(*row) for row in zip(*tangents)))):
+        if not torch.allclose(got, torch.stack(want), equal_nan=True):
+            raise GradcheckError(f"the tangent of output {k} from a batch of tangents differs from those of each:\n{got}\n{torch.stack(want)}")
+
+
 def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True,
               nondet_tol=0.0, check_undefined_grad=True, check_grad_dtypes=False,
               check_batched_grad=False, check_batched_forward_grad=False, check_forward_ad=False,
@@ -283,13 +320,16 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     """Compares the gradients of `func(*inputs)` with differences of step `eps`.
 
     Inputs that require a gradient should be float64 or complex128. `fast_mode` checks one random
-    product of each Jacobian. Raises GradcheckError with both Jacobians where they differ (False
+    product of each Jacobian. `check_batched_grad` and `check_batched_forward_grad` compare a batch of gradients (of
+    tangents), by vmap, with each for itself. Raises GradcheckError with both Jacobians where they differ (False
     without `raise_exception`), ValueError when no input requires a gradient.
     """
     inputs = _as_tuple(inputs)
     which = _check_inputs(inputs)
-    if check_batched_grad or check_batched_forward_grad:
-        raise NotImplementedError("check_batched_grad: it needs vmap, which is not there yet")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("check_batched_forward_grad=True needs check_forward_ad=True")
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError("check_batched_grad=True needs check_backward_ad=True")
     try:
         if check_backward_ad:
             outputs, constant = _outputs(func, inputs)
@@ -305,8 +345,12 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
                       check_grad_dtypes)
             if check_undefined_grad:
                 _check_undefined(func, inputs, which)
+            if check_batched_grad and outputs:
+                _check_batched(func, inputs, which)
         if check_forward_ad:
             _check_forward(func, inputs, which, eps, atol, rtol)
+        if check_batched_forward_grad:
+            _check_batched_forward(func, inputs, which)
     except GradcheckError:
         if raise_exception:
             raise

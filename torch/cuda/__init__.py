@@ -146,10 +146,11 @@ def stream(s):
 
 
 def __getattr__(name):
+    from torch import _absent
     if name in ("amp", "nvtx", "random", "memory", "nccl", "comm", "graphs", "streams"):
         from importlib import import_module
         try:
             return import_module("torch.cuda." + name)
         except ModuleNotFoundError:
-            raise NotImplementedError(f"torch.cuda.{name} is not there yet") from None
-    raise AttributeError(f"module 'torch.cuda' has no attribute {name!r}")
+            raise _absent.NotThereYet(f"torch.cuda.{name} is not there yet") from None
+    raise _absent.error(__name__, name)

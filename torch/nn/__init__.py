@@ -51,6 +51,7 @@ def factory_kwargs(kwargs):
 
 
 def __getattr__(name):
+    from torch import _absent
     if name in _modules._FILE_OF:
         value = getattr(_modules, name)
     elif name in _PARAMETERS:
@@ -61,9 +62,9 @@ def __getattr__(name):
         try:
             return import_module(f"{__name__}.{name}")
         except ModuleNotFoundError as e:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from e
+            raise _absent.NotThereYet(f"{__name__}.{name} is not there yet") from e
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise _absent.error(__name__, name)
     globals()[name] = value
     return value
 

@@ -89,7 +89,7 @@ op(
     result=typed,
 )
 ends = [
-    c.but(meta=False)
+    c.but(meta=False, batch=False)
     for c in (
         call(T(lo=0, hi=2, dtype=torch.float32), 5.0, 4),
         call(0.0, T(lo=3, hi=5, dtype=torch.float32), 4),
@@ -223,8 +223,8 @@ op(
 op(
     "resize_",
     calls(
-        call(T(2, 3), [3, 2]).but(layouts=False),
-        call(T(2, 3), [2]).but(layouts=False),
+        call(T(2, 3), [3, 2]).but(layouts=False, batch=False),
+        call(T(2, 3), [2]).but(layouts=False, batch=False),
         errors=[bad(RuntimeError, T(2), [-1], says="-1")],
     ),
     lambda x, size: np.resize(x, size),
@@ -233,14 +233,14 @@ op(
 )
 op(
     "resize_as_",
-    calls(call(T(2, 3), T(3, 2)).but(layouts=False), call(T(2, 3), T(2)).but(layouts=False)),
+    calls(call(T(2, 3), T(3, 2)).but(layouts=False, batch=False), call(T(2, 3), T(2)).but(layouts=False, batch=False)),
     lambda x, y: np.resize(x, y.shape),
     types=ANY,
     grad=None,
 )
 op(
     "set_",
-    calls(call(T(2), T(2, 3))),
+    calls(call(T(2), T(2, 3)).but(batch=False)),
     lambda x, y: y,
     types=ANY,
     grad=None,

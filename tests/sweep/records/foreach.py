@@ -54,7 +54,7 @@ op("_foreach_pow", calls(call(*lists(2, (0.5, 2.0))), call(*lists(1, (0.5, 2.0))
                          errors=unequal(2)), each(np.power), types="f", open="cib", tol=2)
 for name, f in {"addcmul": lambda x, a, b, value=1: x + value * a * b, "addcdiv": lambda x, a, b, value=1: x + value * a / b}.items():
     op("_foreach_" + name, calls(call(*lists(3, (0.5, 2.0))), call(*lists(3, (0.5, 2.0)), 0.5), call(*lists(3, (0.5, 2.0)), [0.5, 2.0]),
-                                 call(*lists(3, (0.5, 2.0)), T(values=[0.5, 2.0], grad=False)).but(meta=False), errors=unequal(3)), each(f), types="f", open="cib", tol=3)
+                                 call(*lists(3, (0.5, 2.0)), T(values=[0.5, 2.0], grad=False)).but(meta=False, batch=False), errors=unequal(3)), each(f), types="f", open="cib", tol=3)
 op("_foreach_lerp", calls(call(*lists(3, (0.0, 1.0))), call(*lists(2), 0.25), call(*lists(2), [0.25, 0.75]), errors=unequal(3)),
    each(lambda x, y, w: x + w * (y - x)), types="f", open="cib", tol=3)
 

@@ -141,10 +141,10 @@ def unscale(grads, found, inverse):
 op(
     "_amp_foreach_non_finite_check_and_unscale_",
     calls(
-        call(pair(), NONE, T(values=0.25, dtype=torch.float32)).but(meta=False),
-        call(pair(), ONE, T(values=0.25, dtype=torch.float32)).but(meta=False),
-        call([T(2), T(2, values=[1.0, float("inf")])], NONE, T(values=0.5, dtype=torch.float32)).but(meta=False),
-        call([T(2, values=[float("nan"), 2.0])], NONE, T(values=0.5, dtype=torch.float32)).but(values=False, meta=False),
+        call(pair(), NONE, T(values=0.25, dtype=torch.float32)).but(meta=False, batch=False),
+        call(pair(), ONE, T(values=0.25, dtype=torch.float32)).but(meta=False, batch=False),
+        call([T(2), T(2, values=[1.0, float("inf")])], NONE, T(values=0.5, dtype=torch.float32)).but(meta=False, batch=False),
+        call([T(2, values=[float("nan"), 2.0])], NONE, T(values=0.5, dtype=torch.float32)).but(values=False, meta=False, batch=False),
         errors=[
             bad(RuntimeError, pair(), T(2, dtype=torch.float32), ONE, says="[2]"),
             bad(RuntimeError, pair(), NONE, T(3, dtype=torch.float32), says="[3]"),

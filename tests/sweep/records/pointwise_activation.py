@@ -86,6 +86,27 @@ op(
     ),
     types="f",
 )
+both = calls(call(T(2, 3), T(2, 3)), call(T(2, 3), T(1, 3)))
+op("threshold_backward", calls(call(T(2, 3), T(2, 3), 0.5), call(T(2, 3), T(1, 3), 0)), lambda g, x, t: np.where(x <= t, 0, g).astype(g.dtype), types="fi")
+op("sigmoid_backward", both, lambda g, y: g * (y * (1 - y)), types="f", tol=2)
+op("tanh_backward", both, lambda g, y: g * (1 - y * y), types="f", tol=2)
+op("silu_backward", both, lambda g, x: g * (sigmoid(x) * (1 + x * (1 - sigmoid(x)))), types="f", tol=4)
+
+
+def gelu_slope(x, approximate):
+    if approximate == "tanh":
+        u, du = np.sqrt(2 / np.pi) * (x + 0.044715 * x**3), np.sqrt(2 / np.pi) * (1 + 3 * 0.044715 * x**2)
+        return 0.5 * (1 + np.tanh(u)) + 0.5 * x * (1 - np.tanh(u) ** 2) * du
+    return sp.ndtr(x) + x * np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
+
+
+op(
+    "gelu_backward",
+    both + [call(T(2, 3), T(2, 3), approximate="tanh")],
+    lambda g, x, approximate="none": g * gelu_slope(x, approximate),
+    types="f",
+    tol=4,
+)
 op(
     "_prelu_kernel",
     calls(call(T(2, 3), T(1, 3)), call(T(2, 3), T(1, 1))),

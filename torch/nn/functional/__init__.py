@@ -65,7 +65,9 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module("torch.nn.grad")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from torch import _absent
+
+    raise _absent.error(__name__, name)
 
 
 def _adopt():

@@ -1,0 +1,22 @@
+// Tensors made outside of the operators, from Python's data: what a mode sees of torch.tensor(...).
+#pragma once
+#include "dispatch/card.h"
+#include "dispatch/visible.h"
+
+namespace fb::cards {
+
+struct lift_fresh : composite<lift_fresh> {
+  static constexpr auto schema = "lift_fresh(Tensor(a) self) -> Tensor(a)";
+  static constexpr uint32_t forms = form::hidden | form::visible;
+  static Tensor body(const Tensor& self) { return self; }
+};
+FB_CARD(lift_fresh)
+
+struct lift : composite<lift> {
+  static constexpr auto schema = "lift(Tensor self) -> Tensor";
+  static constexpr uint32_t forms = form::hidden | form::visible;
+  static Tensor body(const Tensor& self) { return self; }
+};
+FB_CARD(lift)
+
+}  // namespace fb::cards

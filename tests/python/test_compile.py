@@ -1,0 +1,645 @@
+"""torch.compile: the bits of eager code, what a graph is given, guards, limits, modules and settings."""
+import copy
+import io
+import logging
+import pickle
+import threading
+
+import pytest
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+from torch._dynamo.utils import counters
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+    counters.clear()
+    yield
+    torch._dynamo.reset()
+
+
+class Counting:
+    """A back end that keeps the graphs it is given."""
+
+    def __init__(self):
+        self.graphs, self.inputs = [], []
+
+    def __call__(self, gm, example_inputs):
+        self.graphs.append(gm)
+        self.inputs.append(example_inputs)
+        return gm.forward
+
+
+# ---- bits --------------------------------------------------------------------------------------
+
+def attention(q, k, v, causal=False):
+    s = q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
+    if causal:
+        s = s.masked_fill(torch.ones(s.shape[-2:], dtype=torch.bool).triu(1), float("-inf"))
+    return F.softmax(s, -1) @ v
+
+
+def with_lists(x, y):
+    parts = [f(x) for f in (torch.sin, torch.cos)]
+    parts += [y] * 2
+    total = sum(p * i for i, p in enumerate(parts))
+    a, *rest = x.chunk(2, -1)
+    return {"total": total, "parts": parts, "rest": (a, rest, None, 3)}
+
+
+def with_no_grad(x):
+    with torch.no_grad():
+        scale = x.abs().amax(-1, keepdim=True)
+    return x / (scale + 1)
+
+
+def in_place_on_locals(x):
+    y = x * 2
+    y += 1
+    y[..., 0] = 5
+    y.clamp_(-2, 2)
+    return y, y.view(-1)
+
+
+def early_return(x, k=None, *rest, flag=True, **more):
+    if k is None:
+        return x.exp()
+    for r in rest:
+        x = x + r
+    while k > 0:
+        x, k = x * 0.5, k - 1
+    return x if flag else -x + more.get("bias", 0)
+
+
+def unpacking(x):
+    (a, b), c = (x.sin(), x.cos()), x.shape
+    values, indices = x.sort(-1)
+    top = x.topk(2)
+    return a + b * c[0], indices, top.values, values.dtype, top
+
+
+def strings(x):
+    names = {f"{k}_{v:.1f}": x * v for k, v in dict(a=0.5, b=2.0).items()}
+    return names if "a_0.5" in names and not isinstance(x, list) else None
+
+
+def iterates(x):
+    return [row * i for i, row in enumerate(x)], len(x), x.dim()
+
+
+PURE = {
+    "gelu chain": (lambda x, y: F.gelu(x * y + 1.0).sigmoid() * torch.tanh(y), 2),
+    "norm chain": (lambda x, w: torch.softmax(x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * w, -1), 2),
+    "attention": (attention, 3),
+    "causal attention": (lambda q, k, v: attention(q, k, v, causal=True), 3),
+    "lists": (with_lists, 2),
+    "no_grad": (with_no_grad, 1),
+    "in place on locals": (in_place_on_locals, 1),
+    "early return": (early_return, 1),
+    "rest": (lambda x, y: early_return(x, 2, y, y, flag=False, bias=1), 2),
+    "unpacking": (unpacking, 1),
+    "strings": (strings, 1),
+    "iterates": (iterates, 1),
+    "views": (lambda x: (x.t(), x[1:], x.T.reshape(-1), x[None, :, ::2]), 1),
+    "the same twice": (lambda x: (x, x + 1, x), 1),
+    "argument given back": (lambda x: x, 1),
+    "operators": (lambda x, y: (-x, abs(y), x.detach() // (y.detach().abs() + 1), x % 3, x ** 2, x > y, ~(x > y), x @ y.T, 2 - x, 1 / (x * x + 1)), 2),
+    "dropout": (lambda x: F.dropout(x, 0.5) + torch.rand(x.shape) + torch.randn_like(x), 1),
+    "half": (lambda x: (x.half() * 3 + 1).sum(-1), 1),
+    "nested functions": (lambda x: (lambda f, y: f(f(y)))(lambda z: z * x, x), 1),
+    "cumulative": (lambda x: x.cumsum(-1) / torch.arange(1, x.shape[-1] + 1), 1),
+    "einsum": (lambda x, y: torch.einsum("ij,kj->ik", x, y), 2),
+    "where": (lambda x, y: torch.where(x > 0, x, y * 0.1), 2),
+    "comparison of sizes": (lambda x: x.sum(0) if x.shape[0] > x.size(1) else x.sum(1), 1),
+    "mapping": (lambda x: tuple(map(torch.relu, [x, -x])) + tuple(zip([x], (x + 1,))), 1),
+    "any and all": (lambda x: x * 2 if all(s > 0 for s in x.shape) and any(s == 8 for s in x.shape) else x, 1),
+}
+
+
+def leaves(value):
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict):
+        for v in value.values():
+            yield from leaves(v)
+    elif isinstance(value, (list, tuple)):
+        for v in value:
+            yield from leaves(v)
+
+
+def same(a, b):
+    if isinstance(a, torch.Tensor):
+        return (torch.equal(a, b) or bool(((a == b) | ((a != a) & (b != b))).all())) and a.dtype == b.dtype and \
+            a.stride() == b.stride() and a.requires_grad == b.requires_grad
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, (list, tuple)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    return a == b and type(a) is type(b)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("name", PURE)
+def test_bits_of_eager(name, grad, backend):
+    f, n = PURE[name]
+    compiled = torch.compile(f, backend=backend, fullgraph=True)
+    for trial in range(3):
+        torch.manual_seed(trial)
+        inputs = [torch.randn(6, 8, requires_grad=grad) for _ in range(n)]
+        again = [x.detach().clone().requires_grad_(grad) for x in inputs]
+        torch.manual_seed(3)
+        wanted = f(*inputs)
+        after = torch.rand(1)
+        torch.manual_seed(3)
+        found = compiled(*again)
+        assert same(wanted, found)
+        assert torch.equal(after, torch.rand(1))   # the generator stands where it stood
+        if grad:
+            for out in (wanted, found):
+                floats = [t for t in leaves(out) if t.requires_grad]
+                sum(t.float().square().sum() for t in floats).backward()
+            for x, y in zip(inputs, again):
+                assert torch.equal(x.grad, y.grad)
+    assert counters["frames"]["ok"] == 1
+
+
+class Block(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(d), nn.LayerNorm(d)
+        self.qkv, self.out = nn.Linear(d, 3 * d), nn.Linear(d, d)
+        self.mlp = nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d), nn.Dropout(0.1))
+        self.heads = 2
+
+    def forward(self, x):
+        b, t, d = x.shape
+        q, k, v = (p.view(b, t, self.heads, d // self.heads).transpose(1, 2) for p in self.qkv(self.norm1(x)).split(d, dim=2))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(y.transpose(1, 2).reshape(b, t, d))
+        return x + self.mlp(self.norm2(x))
+
+
+class Model(nn.Module):
+    def __init__(self, d=8):
+        super().__init__()
+        self.token, self.place = nn.Embedding(11, d), nn.Embedding(16, d)
+        self.blocks = nn.ModuleList(Block(d) for _ in range(2))
+        self.norm, self.head = nn.LayerNorm(d), nn.Linear(d, 11, bias=False)
+        self.head.weight = self.token.weight
+
+    def forward(self, ids):
+        x = self.token(ids) + self.place(torch.arange(ids.shape[1], device=ids.device))
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))
+
+
+MODULES = {
+    "mlp": (lambda: nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.ReLU(inplace=True), nn.Dropout(0.3), nn.Linear(16, 4)),
+            lambda: torch.randn(5, 8)),
+    "convolutions": (lambda: nn.Sequential(nn.Conv2d(3, 6, 3, padding=1), nn.BatchNorm2d(6), nn.SiLU(), nn.MaxPool2d(2), nn.Flatten(),
+                                           nn.Linear(6 * 16, 5)), lambda: torch.randn(2, 3, 8, 8)),
+    "transformer": (Model, lambda: torch.randint(11, (2, 7))),
+    "norms": (lambda: nn.Sequential(nn.GroupNorm(2, 8), nn.RMSNorm(8), nn.Softplus(), nn.Softmax(-1)), lambda: torch.randn(3, 8)),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+@pytest.mark.parametrize("name", MODULES)
+def test_training_of_modules(name, backend):
+    make, data = MODULES[name]
+    torch.manual_seed(0)
+    plain = make()
+    module = copy.deepcopy(plain)
+    compiled = torch.compile(module, backend=backend, fullgraph=True)
+    told = []
+    for m in (plain, compiled):
+        torch.manual_seed(1)
+        optimizer, losses = torch.optim.SGD(m.parameters(), 0.1, momentum=0.9), []
+        for step in range(6):
+            m.train(step != 4)
+            optimizer.zero_grad()
+            loss = m(data()).square().mean()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.detach())
+        told.append((losses, [p.detach().clone() for p in m.parameters()], [b.clone() for b in m.buffers()]))
+    assert same(*told)
+    assert counters["frames"]["ok"] <= 2   # once for each training flag
+
+
+# ---- graphs ------------------------------------------------------------------------------------
+
+def test_graph_and_examples():
+    backend, w = Counting(), torch.randn(3)
+
+    @torch.compile(backend=backend)
+    def f(x, scale=2):
+        return torch.relu(x * scale) + w
+    x = torch.randn(3)
+    assert torch.equal(f(x), torch.relu(x * 2) + w)
+    gm, = backend.graphs
+    assert isinstance(gm, torch.fx.GraphModule)
+    assert [n.op for n in gm.graph.nodes] == ["placeholder", "call_function", "call_function", "placeholder", "call_function", "output"] or \
+        [n.op for n in gm.graph.nodes] == ["placeholder", "placeholder", "call_function", "call_function", "call_function", "output"]
+    assert backend.inputs[0][0] is x and backend.inputs[0][1] is w
+    assert torch.equal(gm(x, w)[0], f(x))
+    f(x)
+    assert len(backend.graphs) == 1
+
+
+def test_unused_inputs_are_dropped():
+    backend = Counting()
+    f = torch.compile(lambda x, y: x + 1, backend=backend)
+    f(torch.ones(2), torch.ones(3))
+    assert len(backend.inputs[0]) == 1
+
+
+def test_no_operators_no_graph():
+    backend = Counting()
+    f = torch.compile(lambda x, k: (x.shape, k + 1), backend=backend)
+    assert f(torch.ones(2), 3) == (torch.Size([2]), 4) and not backend.graphs
+
+
+def test_backends_by_name():
+    assert "inductor" in torch._dynamo.list_backends() and "eager" not in torch._dynamo.list_backends()
+    assert {"eager", "aot_eager"} <= set(torch._dynamo.list_backends(exclude_tags=()))
+    assert set(torch.compiler.list_backends()) == set(torch._dynamo.list_backends())
+    calls = []
+
+    @torch._dynamo.register_backend(name="mine_of_the_test")
+    def mine(gm, inputs):
+        calls.append(len(inputs))
+        return gm.forward
+    assert torch._dynamo.lookup_backend("mine_of_the_test") is mine
+    torch.compile(lambda x: x + 1, backend="mine_of_the_test")(torch.ones(1))
+    assert calls == [1]
+    with pytest.raises(torch._dynamo.exc.InvalidBackend, match="no_such"):
+        torch.compile(lambda x: x + 1, backend="no_such")(torch.ones(1))
+
+
+def test_backend_that_fails():
+    def bad(gm, inputs):
+        raise ValueError("no")
+    f = torch.compile(lambda x: x + 1, backend=bad)
+    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match="ValueError: no"):
+        f(torch.ones(1))
+    with torch._dynamo.config.patch(suppress_errors=True):
+        assert torch.equal(f(torch.ones(1)), torch.full((1,), 2.))
+
+
+def test_backend_whose_result_differs_is_what_runs():
+    f = torch.compile(lambda x: x + 1, backend=lambda gm, inputs: lambda x: (x + 100,))
+    assert torch.equal(f(torch.zeros(2)), torch.full((2,), 100.))
+
+
+# ---- guards ------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("change", [
+    lambda: torch.ones(4), lambda: torch.ones(2, 3), lambda: torch.ones(3, dtype=torch.float64), lambda: torch.ones(6)[::2],
+    lambda: torch.ones(3, requires_grad=True), lambda: torch.ones(3, device="meta"), lambda: nn.Parameter(torch.ones(3)), lambda: 2, lambda: 2.0,
+    lambda: True])
+def test_arguments_are_guarded(change):
+    backend = Counting()
+    f = torch.compile(lambda x: x * 2, backend=backend, dynamic=False)
+    first = torch.ones(3)
+    f(first)
+    f(torch.zeros(3))
+    assert len(backend.graphs) == 1
+    other = change()
+    wanted, found = other * 2, f(other)
+    assert type(wanted) is type(found)
+    if isinstance(other, torch.Tensor):
+        assert (found.dtype, found.shape, found.device, found.requires_grad) == (wanted.dtype, wanted.shape, wanted.device, wanted.requires_grad)
+        assert len(backend.graphs) == 2
+    else:
+        assert found == wanted
+    f(first)
+    assert len(backend.graphs) == 1 + isinstance(other, torch.Tensor)
+
+
+def test_identity_of_arguments():
+    def f(x, y):
+        return x + (10 if x is y else 0)
+    g = torch.compile(f, backend="eager", fullgraph=True)
+    a, b = torch.ones(2), torch.ones(2)
+    for args in [(a, b), (a, a), (b, a), (b, b)]:
+        assert torch.equal(f(*args), g(*args))
+
+
+def test_overlapping_arguments():
+    def f(x, y):
+        x.add_(1)
+        y.mul_(2)
+        return x + y
+    g = torch.compile(f)
+    for cut in (lambda b: (b[:3], b[3:]), lambda b: (b[:3], b[1:4]), lambda b: (b[:3], b[:3]), lambda b: (b[1:4], b[:3])):
+        a, b = torch.arange(6.), torch.arange(6.)
+        assert torch.equal(f(*cut(a)), g(*cut(b))) and torch.equal(a, b)
+
+
+def test_containers_are_guarded_by_content():
+    backend = Counting()
+    f = torch.compile(lambda c: c["x"] * c["k"][0], backend=backend)
+    x = torch.ones(2)
+    for k, graphs in ((2, 1), (2, 1), (3, 2), (2, 2)):
+        assert torch.equal(f({"x": x, "k": [k]}), x * k) and len(backend.graphs) == graphs
+
+
+def test_most_recent_first_and_limit(caplog):
+    backend = Counting()
+    f = torch.compile(lambda x, k: x * k, backend=backend)
+    x = torch.ones(2)
+    with caplog.at_level(logging.WARNING, "torch._dynamo"):
+        for k in range(20):
+            assert torch.equal(f(x, k), x * k)
+    assert len(backend.graphs) == torch._dynamo.config.recompile_limit == 8
+    assert sum("recompile_limit" in r.getMessage() for r in caplog.records) == 1
+    f(x, 3)
+    assert f._compiled.entries[0]((x, 3), {}).tolist() == [3, 3]
+    torch._dynamo.reset()
+    f(x, 15)
+    assert len(backend.graphs) == 9
+    with torch._dynamo.config.patch(error_on_recompile=True), pytest.raises(torch._dynamo.exc.RecompileError):
+        f(x, 16)
+    g = torch.compile(lambda x, k: x * k, backend="eager", fullgraph=True, recompile_limit=2)
+    with pytest.raises(torch._dynamo.exc.FailOnRecompileLimitHit):
+        for k in range(5):
+            g(x, k)
+
+
+def test_sizes_that_vary_share_a_graph():
+    backend = Counting()
+    f = torch.compile(lambda x: F.softmax(x * 2, -1), backend=backend)
+    for n in range(2, 12):
+        x = torch.randn(n, n + 1)
+        assert torch.equal(f(x), F.softmax(x * 2, -1))
+    assert len(backend.graphs) == 2
+    backend.graphs.clear()
+    g = torch.compile(lambda x: x * 2, backend=backend, dynamic=True)
+    for n in range(2, 12):
+        g(torch.randn(n))
+    assert len(backend.graphs) == 1
+    h = torch.compile(lambda x: x * x.shape[0], backend=backend, dynamic=True)   # a size is read: one graph for each
+    for n in range(2, 5):
+        assert torch.equal(h(torch.ones(n)), torch.full((n,), float(n)))
+    torch._dynamo.mark_dynamic(torch.ones(3), 0)
+    with pytest.raises(IndexError, match="dimension 4"):
+        torch._dynamo.mark_dynamic(torch.ones(3), 4)
+
+
+def test_inference_mode_and_no_grad():
+    w = torch.ones(3, requires_grad=True)
+    f = torch.compile(lambda x: x * w)
+    for context in (torch.no_grad, torch.enable_grad, torch.inference_mode, torch.no_grad):
+        with context():
+            found, wanted = f(torch.ones(3)), torch.ones(3) * w
+            assert found.requires_grad == wanted.requires_grad and found.is_inference() == wanted.is_inference()
+
+
+# ---- what is not compiled -----------------------------------------------------------------------
+
+def test_notice_once(caplog):
+    def f(x):
+        print(end="")
+        return x + 1
+    g = torch.compile(f, backend="eager")
+    with caplog.at_level(logging.WARNING, "torch._dynamo"):
+        for n in (1, 2, 3, 1):
+            g(torch.ones(n))
+    found = [r.getMessage() for r in caplog.records]
+    assert len(found) == 1 and "print" in found[0] and "test_compile.py" in found[0] and 'print(end="")' in found[0]
+
+
+def branch(x):
+    if x.sum() > 0:
+        return x
+    return -x
+
+
+def test_fullgraph_names_the_line():
+    g = torch.compile(branch, fullgraph=True)
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="data of a tensor") as e:
+        g(torch.ones(2))
+    assert "if x.sum() > 0" in str(e.value) and __file__ in str(e.value)
+    assert e.value.where[1] == branch.__code__.co_firstlineno + 1
+    assert torch.equal(torch.compile(branch)(-torch.ones(2)), torch.ones(2))
+
+
+def test_errors_are_those_of_eager():
+    f = torch.compile(lambda x, y: x @ y, fullgraph=True)
+    with pytest.raises(RuntimeError):
+        f(torch.ones(2, 3), torch.ones(2, 3))
+    f(torch.ones(2, 3), torch.ones(3, 2))
+    e = torch.compile(lambda i, w: F.embedding(i, w))
+    w = torch.randn(4, 2)
+    e(torch.tensor([1]), w)
+    with pytest.raises(IndexError):
+        e(torch.tensor([7]), w)
+    with pytest.raises(TypeError):
+        f(torch.ones(2))
+
+    def g(x):
+        raise KeyError("mine")
+    with pytest.raises(KeyError, match="mine"):
+        torch.compile(g)(torch.ones(1))
+
+
+def test_explain():
+    def f(x):
+        y = x.sin()
+        print(end="")
+        return y
+    said = torch._dynamo.explain(f)(torch.ones(2))
+    assert said.graph_count == 0 and said.graph_break_count == 1
+    assert "print" in said.break_reasons[0].reason and "print" in str(said) and said.break_reasons[0].where[0] == __file__
+    said = torch._dynamo.explain(lambda x: x.sin() + 1)(torch.ones(2))
+    assert (said.graph_count, said.op_count, said.graph_break_count) == (1, 2, 0)
+    assert said.out_guards and "Graph Count: 1" in str(said)
+
+
+def test_counters():
+    torch.compile(lambda x: x.sin() + 1, backend="eager")(torch.ones(2))
+    assert counters["stats"] == {"calls_captured": 2, "unique_graphs": 1} and counters["frames"]["ok"] == 1
+    torch.compile(branch)(torch.ones(2))
+    assert sum(counters["graph_break"].values()) == 1
+
+
+def test_disable():
+    backend = Counting()
+
+    @torch.compiler.disable
+    def inner(x):
+        return torch.compiler.is_compiling()
+
+    def f(x):
+        return x + inner(x)
+    g = torch.compile(f, backend=backend)
+    assert torch.equal(g(torch.ones(2)), torch.ones(2)) and not backend.graphs
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="disable"):
+        torch.compile(f, backend=backend, fullgraph=True)(torch.ones(2))
+    assert torch.compile(f, disable=True) is f
+    assert torch.compile(disable=True)(f) is f
+    m = torch.compiler.disable(nn.Linear(2, 2))
+    torch.compile(m, backend=backend)(torch.ones(2))
+    with torch._dynamo.config.patch(disable=True):
+        torch.compile(lambda x: x + 1, backend=backend)(torch.ones(2))
+    with torch.compiler.set_stance("force_eager"):
+        torch.compile(lambda x: x + 1, backend=backend)(torch.ones(2))
+    assert not backend.graphs
+
+
+def test_is_compiling():
+    def f(x):
+        return x + 1 if torch.compiler.is_compiling() else x
+    assert torch.equal(torch.compile(f, backend="eager")(torch.zeros(2)), torch.ones(2))
+    assert torch.equal(f(torch.zeros(2)), torch.zeros(2)) and not torch.compiler.is_compiling()
+
+
+def test_allow_in_graph():
+    backend = Counting()
+
+    def opaque(x):
+        total = 0
+        for v in x.tolist():
+            total += v
+        return x * total
+    torch._dynamo.allow_in_graph(opaque)
+    g = torch.compile(lambda x: opaque(x) + 1, backend=backend, fullgraph=True)
+    for x in (torch.ones(3), torch.arange(3.)):
+        assert torch.equal(g(x), opaque(x) + 1)
+    assert [n.target for n in backend.graphs[0].graph.nodes if n.op == "call_function"][0] is opaque
+
+
+# ---- forms -------------------------------------------------------------------------------------
+
+def test_decorators_and_names():
+    @torch.compile
+    def f(x):
+        "Says."
+        return x + 1
+
+    @torch.compile(backend="eager", mode="reduce-overhead")
+    def g(x):
+        return f(x) * 2
+
+    class C:
+        k = 3
+
+        @torch.compile(fullgraph=True)
+        def method(self, x):
+            return x * self.k
+    assert f.__name__ == "f" and f.__doc__ == "Says." and f.__wrapped__(torch.ones(1)) == 2
+    assert g(torch.ones(1)) == 4 and C().method(torch.ones(1)) == 3
+    c = C()
+    bound = torch.compile(c.method)
+    c.k = 5
+    assert bound(torch.ones(1)) == 5
+    assert torch.compile(torch.sin)(torch.zeros(1)) == 0
+    with pytest.raises(RuntimeError, match="mode"):
+        torch.compile(lambda x: x, mode="fastest")
+    with pytest.raises(RuntimeError, match="not both"):
+        torch.compile(lambda x: x, mode="default", options={})
+    with pytest.raises(RuntimeError):
+        torch.compile(3)
+
+
+def test_optimized_module():
+    m = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+    o = torch.compile(m, backend="eager")
+    assert isinstance(o, torch._dynamo.OptimizedModule) and isinstance(o, nn.Module)
+    assert list(o.state_dict()) == ["_orig_mod.0.weight", "_orig_mod.0.bias"] and o._orig_mod is m
+    assert o[0] is m[0] and len(o) == 2 and "OptimizedModule" in repr(o)
+    assert [n for n, _ in o.named_parameters()] == ["_orig_mod.0.weight", "_orig_mod.0.bias"]
+    x = torch.randn(3, 2)
+    assert torch.equal(o(x), m(x))
+    o.extra = 5
+    assert m.extra == 5 and o.extra == 5
+    o.eval()
+    assert not m.training and not o.training and not m[1].training
+    o.train()
+    assert m.training
+    o.load_state_dict(o.state_dict())
+    with pytest.raises(AttributeError):
+        o.nothing
+    again = pickle.loads(pickle.dumps(o))
+    assert torch.equal(again(x), o(x)) and isinstance(again, torch._dynamo.OptimizedModule)
+    buffer = io.BytesIO()
+    torch.save(o.state_dict(), buffer)
+    assert torch.equal(copy.deepcopy(o)(x), o(x))
+    h = m.register_forward_hook(lambda m, a, r: r + 1)
+    assert torch.equal(o(x), m(x))
+    h.remove()
+    assert torch.equal(o(x), m(x))
+    assert torch.compile(o)._orig_mod is m
+
+
+def test_module_compile_in_place():
+    m = nn.Linear(2, 2)
+    want = m(torch.ones(2))
+    backend = Counting()
+    m.compile(backend=backend)
+    assert torch.equal(m(torch.ones(2)), want) and torch.equal(m(torch.ones(2)), want)
+    assert len(backend.graphs) == 1 and list(m.state_dict()) == ["weight", "bias"]
+    assert torch.equal(pickle.loads(pickle.dumps(m))(torch.ones(2)), want)
+
+
+def test_compiled_within_compiled():
+    backend = Counting()
+    inner = torch.compile(lambda x: x * 2)
+    block = torch.compile(nn.Linear(3, 3))
+
+    @torch.compile(backend=backend, fullgraph=True)
+    def f(x):
+        return block(inner(x)) + 1
+    x = torch.randn(2, 3)
+    assert torch.equal(f(x), block._orig_mod(x * 2) + 1) and len(backend.graphs) == 1
+
+
+def test_threads():
+    f = torch.compile(lambda x, k: x * k + 1)
+    wrong = []
+
+    def work(k):
+        for _ in range(50):
+            if not torch.equal(f(torch.ones(4), k), torch.ones(4) * k + 1):
+                wrong.append(k)
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_config():
+    config = torch._dynamo.config
+    assert config.cache_size_limit == config.recompile_limit == 8
+    config.cache_size_limit = 4
+    assert config.recompile_limit == 4
+    config.recompile_limit = 8
+    with pytest.raises(AttributeError, match="nonsense"):
+        config.nonsense = 1
+    with config.patch("recompile_limit", 3):
+        assert config.recompile_limit == 3
+    assert config.recompile_limit == 8
+
+
+def test_nothing_happens_while_a_function_is_followed():
+    """Following runs operators on copies: arguments, buffers and the generator are touched once."""
+    m = nn.BatchNorm1d(3)
+    other = copy.deepcopy(m)
+    x = torch.randn(4, 3)
+    torch.compile(m)(x)
+    other(x)
+    assert torch.equal(m.running_mean, other.running_mean) and int(m.num_batches_tracked) == 1
+
+    def f(x):
+        x.add_(1)
+        return x.tolist()   # given up after the write was followed
+    a = torch.zeros(2)
+    assert torch.compile(f)(a) == [1, 1] and a.tolist() == [1, 1]

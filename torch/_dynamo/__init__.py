@@ -1,0 +1,105 @@
+"""torch.compile's front: functions become graphs where that is proven safe, and run as they are elsewhere.
+
+`interpret.py` follows a call, `reach.py` what it reads from outside, `record.py` makes the graph, `guards.py` says for
+which calls the graph stands, `eval_frame.py` keeps the graphs of a function.
+"""
+import torch
+
+from . import config, eval_frame, exc, utils
+from .backends.registry import list_backends, lookup_backend, register_backend
+from .eval_frame import OptimizedModule, disable, reset
+
+__all__ = ["allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "explain", "graph_break", "is_compiling",
+           "list_backends", "lookup_backend", "mark_dynamic", "mark_static", "mark_static_address", "maybe_mark_dynamic", "optimize",
+           "optimize_assert", "register_backend", "reset", "OptimizedModule"]
+
+
+def explain(f, *extra_args, **extra_kwargs):
+    """explain(f)(*args, **kwargs) -> ExplainOutput: follows the call, and says what became graphs and what did not."""
+    from .explaining import explain_call   # on first use: it takes dataclasses along
+    if isinstance(getattr(f, "_orig_mod", None), torch.nn.Module):
+        f = f._orig_mod
+    f = getattr(f, "_torchdynamo_orig_callable", f)
+
+    def inner(*args, **kwargs):
+        return explain_call(f, args, kwargs)
+    return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner
+
+
+def optimize(backend="inductor", *, nopython=False, dynamic=None, disable=False, **unused):
+    """optimize(backend="inductor", *, nopython=False, dynamic=None): the older form of torch.compile, a decorator."""
+    return lambda fn: torch.compile(fn, backend=backend, fullgraph=nopython, dynamic=dynamic, disable=disable)
+
+
+def optimize_assert(backend, **settings):
+    """optimize with nopython=True."""
+    return optimize(backend, nopython=True, **settings)
+
+
+def allow_in_graph(fn):
+    """Makes calls of fn nodes of the graph, which are not looked into. Its result must depend on its arguments alone."""
+    if isinstance(fn, (list, tuple)):
+        return [allow_in_graph(f) for f in fn]
+    if not callable(fn):
+        raise TypeError(f"allow_in_graph takes a function, but got {type(fn).__name__}")
+    fn._dynamo_allowed_in_graph = True
+    return fn
+
+
+def disallow_in_graph(fn):
+    """Functions that call fn run as they are."""
+    for f in fn if isinstance(fn, (list, tuple)) else (fn,):
+        from .allowed import refuse
+        refuse(f)
+        try:
+            f._dynamo_allowed_in_graph = False
+        except AttributeError:
+            pass
+    return fn
+
+
+def assume_constant_result(fn):
+    """Accepted; the function is followed like any other, and what it reads is guarded."""
+    return fn
+
+
+def graph_break(msg=""):
+    """A function that calls this runs as it is."""
+
+
+def is_compiling():
+    """Whether the code runs to be compiled: False wherever it is seen by Python, True within graphs."""
+    return False
+
+
+def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize_on=None):
+    """Says that size t.shape[index] varies. Graphs that do not read sizes serve all sizes from the second on in any case."""
+    _mark("_dynamo_dynamic_indices", t, index)
+
+
+def maybe_mark_dynamic(t, index):
+    """As mark_dynamic, without an error where it cannot be."""
+    _mark("_dynamo_weak_dynamic_indices", t, index)
+
+
+def mark_static(t, index=None):
+    """Says that sizes of t do not vary."""
+    _mark("_dynamo_static_indices", t, index if index is not None else list(range(t.ndim)))
+
+
+def mark_static_address(t, guard=True):
+    """Says that t stays where it is in memory."""
+
+
+def _mark(name, t, index):
+    for i in index if isinstance(index, (list, tuple)) else (index,):
+        if not -t.ndim <= i < t.ndim:
+            raise IndexError(f"dimension {i} of a tensor of shape {tuple(t.shape)}: it has dimensions {-t.ndim} to {t.ndim - 1}")
+        if not hasattr(t, name):
+            setattr(t, name, set())
+        getattr(t, name).add(i)
+
+
+from .interpret import add_queries as _add_queries  # noqa: E402
+
+_add_queries(is_compiling, graph_break)

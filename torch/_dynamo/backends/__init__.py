@@ -1,0 +1,1 @@
+"""Back ends of torch.compile: what makes a callable of a graph."""

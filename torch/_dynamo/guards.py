@@ -1,0 +1,170 @@
+"""Guards: what must still hold for a graph to stand for its function.
+
+They are collected as expressions over the call's arguments (`a`, a tuple, and `k`, a dict) and over objects that the
+function reached, then made into one flat Python function that checks them and runs the graph.
+"""
+import math
+
+import torch
+from torch import _torch_function
+
+from . import allowed
+from .exc import Unsupported
+
+MISS = object()   # what an entry gives when a guard does not hold
+
+
+class Source:
+    """Where a value comes from: an expression that gives it again, or, with `fixed`, the very object. `label` is for people."""
+    __slots__ = ("text", "fixed", "label")
+
+    def __init__(self, text, fixed=False, label=None):
+        self.text, self.fixed, self.label = text, fixed, label or text
+
+    def attr(self, name):
+        return Source(f"{self.text}.{name}", label=f"{self.label}.{name}")
+
+    def item(self, key, text=None):
+        return Source(f"{self.text}[{text or repr(key)}]", label=f"{self.label}[{key!r}]")
+
+
+class Guards:
+    def __init__(self):
+        self.names = {"MISS": MISS}   # the namespace of the checks
+        self.checks = {}              # expression: None, in the order of reading
+        self.tensors = {}             # expression of a tensor: (the tensor, its variable)
+        self._of = {}
+        self.shapes_matter = False
+
+    def name(self, obj, letter="O"):
+        """The name that stands for this object in the checks."""
+        found = self._of.get(id(obj))
+        if found is None:
+            found = f"{letter}{len(self._of)}"
+            self._of[id(obj)] = found
+            self.names[found] = obj
+        return found
+
+    def add(self, expression):
+        self.checks[expression] = None
+
+    def same(self, source, obj):
+        self.add(f"{source.text} is {self.name(obj)}")
+
+    def type(self, source, t):
+        self.add(f"type({source.text}) is {self.name(t, 'T')}")
+
+    def constant(self, source, value):
+        t = type(value)
+        if value is None or t in (bool, type(Ellipsis), type(NotImplemented), torch.dtype):
+            self.same(source, value)
+        elif t is int:
+            self.type(source, t)
+            self.add(f"{source.text} == {value}")
+        elif t is float:
+            self.type(source, t)
+            if math.isnan(value):
+                self.add(f"{source.text} != {source.text}")
+            else:
+                n = self.name(value)
+                self.add(f"{source.text} == {n}" + ("" if value else f" and copysign(1.0, {source.text}) == {math.copysign(1.0, value)}"))
+                self.names["copysign"] = math.copysign
+        elif t is complex:
+            self.type(source, t)
+            self.add(f"repr({source.text}) == {repr(value)!r}")
+        else:
+            self.type(source, t)
+            self.add(f"{source.text} == {self.name(value)}")
+
+    def tensor(self, source, t):
+        if source.text not in self.tensors:
+            self.tensors[source.text] = (t, f"t{len(self.tensors)}")
+
+    def _tensor_lines(self, dynamic):
+        for text, (t, var) in self.tensors.items():
+            yield f"{var} = {text}"
+            n = self.name
+            checks = [f"type({var}) is {n(type(t), 'T')}", f"{var}.dtype is {n(t.dtype)}", f"{var}.requires_grad is {t.requires_grad}",
+                      f"{var}.device == {n(t.device)}", f"{var}.layout is {n(t.layout)}"]
+            if dynamic and not self.shapes_matter:
+                checks.append(f"{var}.ndim == {t.ndim}")
+            else:
+                checks += [f"{var}.shape == {tuple(t.shape)}", f"{var}.stride() == {tuple(t.stride())}"]
+            if t.is_complex():
+                checks.append(f"{var}.is_conj() is {t.is_conj()}")
+            yield f"if not ({' and '.join(checks)}): return MISS"
+
+    def function(self, result, inputs, count, keys, graph, dynamic=False):
+        """The entry: run(a, k), which gives MISS or what the function gives. `result` is an expression over `o`, the
+        graph's outputs; None stands for an entry that says: run as it is."""
+        lines = [f"if len(a) != {count} or " + ("k" if not keys else f"tuple(k) != {tuple(keys)!r}") + ": return MISS"]
+        state, names = global_state()
+        self.names.update(names)
+        self.names["graph"] = graph
+        lines.append(f"if not ({state}): return MISS")
+        if self.checks:
+            lines.append("if not (" + "\n   and ".join(self.checks) + "): return MISS")
+        lines += self._tensor_lines(dynamic)
+        body = "\n".join("    " + line.replace("\n", "\n    ") for line in lines)
+        passed = ", ".join(self.tensors[s][1] if s in self.tensors else s for s in inputs)
+        code = (f"def run(a, k):\n  try:\n{body}\n  except Exception: return MISS\n" +
+                ("  return EAGER\n" if result is None else f"  o = graph({passed})\n  return {result}\n"))
+        self.names["EAGER"] = EAGER
+        exec(compile(code, "<guards of torch.compile>", "exec"), self.names)
+        run = self.names["run"]
+        run.code, run.checks = code, [*self.checks, *(f"{s}: {t.dtype} {tuple(t.shape)}" for s, (t, _) in self.tensors.items())]
+        return run
+
+
+EAGER = object()   # what an entry gives when its function must run as it is
+
+
+def _autocast():
+    try:
+        return torch.is_autocast_enabled
+    except (AttributeError, ImportError):
+        return None
+
+
+def global_state():
+    """(expression that holds while the process-wide state is as now, its names)"""
+    names = {"grad_mode": torch.is_grad_enabled, "inference": torch.is_inference_mode_enabled, "modes": _torch_function._modes,
+             "default_dtype": torch.get_default_dtype, "DTYPE": torch.get_default_dtype(), "deterministic": torch._defaults._deterministic,
+             "precision": torch._defaults._matmul_precision, "default_device": torch._C._get_default_device,
+             "DEVICE": torch._C._get_default_device()}
+    checks = [f"grad_mode() is {torch.is_grad_enabled()}", f"inference() is {torch.is_inference_mode_enabled()}", "not modes",
+              "default_dtype() is DTYPE", f"deterministic == {torch._defaults._deterministic}",
+              f"precision == {torch._defaults._matmul_precision}", "default_device() == DEVICE"]
+    for name, f in _levels().items():
+        names[name] = f
+        checks.append(f"not {name}()")
+    autocast = _autocast()
+    if autocast is not None:
+        def now():
+            on = bool(autocast("cpu"))
+            return on and (torch.get_autocast_dtype("cpu"), torch.is_autocast_cache_enabled())
+        names["autocast"], names["AUTOCAST"] = now, now()
+        checks.append("autocast() == AUTOCAST")
+    return " and ".join(checks), names
+
+
+def _levels():
+    """{name: function}: each counts what sees every operator as it comes, or is None where there is none."""
+    found = {"dispatch_modes": getattr(torch._C, "_len_torch_dispatch_stack", None),
+             "transforms": getattr(getattr(torch._C, "_functorch", None), "maybe_current_level", None),
+             "duals": getattr(torch._C, "_is_dual_level_open", None)}
+    return {name: f for name, f in found.items() if f is not None}
+
+
+def busy():
+    """Whether nothing can be compiled now: modes, transforms and dual levels see every operator as it comes."""
+    return bool(_torch_function._modes) or any(f() for f in _levels().values())
+
+
+def check_tensor_type(t):
+    if type(t) not in allowed.TENSOR_TYPES:
+        raise Unsupported(f"an argument or a value it reads is a {type(t).__name__}, a subclass of Tensor")
+    if t.layout is not torch.strided:
+        raise Unsupported(f"a tensor of layout {t.layout}")
+    if t.is_quantized:
+        raise Unsupported("a quantized tensor")

@@ -1,0 +1,294 @@
+"""What a function reaches outside itself: each read is guarded, and remembered by the object that it gave."""
+import collections
+import enum
+import functools
+import types
+
+import torch
+
+from . import allowed
+from .exc import Unsupported
+from .guards import Guards, Source, check_tensor_type
+
+Module = torch.nn.Module
+_DICTS = (dict, collections.OrderedDict)
+_MISSING = object()
+
+
+class TensorMethod:
+    """x.name, to be called."""
+    __slots__ = ("tensor", "name")
+
+    def __init__(self, tensor, name):
+        self.tensor, self.name = tensor, name
+
+
+def is_torchs(f):
+    """Whether a function is of torch itself: such code does not change."""
+    return (getattr(f, "__module__", None) or "").split(".")[0] == "torch"
+
+
+class Reach:
+    """Values from outside, in the run of one call."""
+
+    def __init__(self, recorder):
+        self.recorder = recorder
+        self.guards = Guards()
+        self.sources = {}     # id of an object from outside that is no constant: its source
+        self.keep = []
+        self.made = {}        # id of an object that the run made: the object
+        self._seen = {}       # text of a source: the value
+
+    def outside(self, value, source, depth=0):
+        """Guards a value that was read from outside, and gives it."""
+        if source.text in self._seen:
+            return value
+        self._seen[source.text] = value
+        t, g = type(value), self.guards
+        if isinstance(value, torch.Tensor):
+            self._tensor(value, source)
+        elif t in allowed.CONSTANT_TYPES:
+            g.constant(source, value)
+        elif isinstance(value, enum.Enum):
+            g.same(source, value)
+        elif t in (tuple, list) or isinstance(value, tuple) and hasattr(t, "_fields"):
+            self._size(len(value), source, depth)
+            g.type(source, t)
+            g.add(f"len({source.text}) == {len(value)}")
+            self._remember(value, source)
+            for i, x in enumerate(value):
+                self.outside(x, source.item(i), depth + 1)
+        elif t in _DICTS:
+            self._size(len(value), source, depth)
+            g.type(source, t)
+            if not all(type(k) in (str, int, bool, type(None)) or isinstance(k, enum.Enum) for k in value):
+                raise Unsupported("a dict whose keys are no constants")
+            g.add(f"tuple({source.text}) == {g.name(tuple(value))}")
+            self._remember(value, source)
+            for k, x in value.items():
+                self.outside(x, source.item(k, None if type(k) in (str, int) else g.name(k)), depth + 1)
+        elif t in (set, frozenset):
+            if not all(type(x) in (str, int, bool, type(None)) for x in value):
+                raise Unsupported("a set of what are no constants")
+            g.type(source, t)
+            g.add(f"{source.text} == {g.name(t(value))}")
+            self._remember(value, source)
+        elif t is slice:
+            g.type(source, t)
+            for part in ("start", "stop", "step"):
+                self.outside(getattr(value, part), source.attr(part), depth + 1)
+        elif t is torch.Generator:
+            raise Unsupported("a torch.Generator from outside")
+        else:
+            if not source.fixed:
+                g.same(source, value)
+            self._remember(value, Source(g.name(value), fixed=True, label=source.label))
+        return value
+
+    def _size(self, n, source, depth):
+        if n > 2000 or depth > 20:
+            raise Unsupported(f"a container of {n} items, {depth} deep, is too large to guard")
+
+    def _remember(self, value, source):
+        self.keep.append(value)
+        known = self.sources.setdefault(id(value), source)
+        if known.text != source.text and not (known.fixed or source.fixed):
+            self.guards.add(f"{source.text} is {known.text}")   # one container that is reached in two ways
+
+    def _tensor(self, t, source):
+        try:
+            check_tensor_type(t)
+        except Unsupported:
+            self.guards.type(source, type(t))
+            self.guards.same(source.attr("layout"), t.layout)
+            raise
+        known = self.recorder.outside.get(id(t))
+        if known is not None:
+            if known[2].text != source.text:
+                self.guards.add(f"{source.text} is {known[2].text}")
+            return
+        self.guards.tensor(source, t)
+        self.recorder.outside_tensor(t, source)
+
+    def is_outside(self, obj):
+        return id(obj) in self.sources
+
+    # ---- names ---------------------------------------------------------------------------------
+
+    def global_name(self, fn_globals, name):
+        import builtins
+        own = fn_globals.get("__name__", "").split(".")[0] == "torch"
+        if name in fn_globals:
+            value = fn_globals[name]
+            if own and isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)):
+                self._remember(value, Source(self.guards.name(value), fixed=True))
+                return value
+            return self.outside(value, Source(f"{self.guards.name(fn_globals, 'G')}[{name!r}]", label=name))
+        where = fn_globals.get("__builtins__", builtins)
+        table = where if isinstance(where, dict) else vars(where)
+        if name not in table:
+            raise NameError(f"name {name!r} is not defined")
+        value = table[name]
+        if not own:
+            self.guards.add(f"{name!r} not in {self.guards.name(fn_globals, 'G')}")
+            self.outside(value, Source(f"{self.guards.name(table, 'B')}[{name!r}]"))
+        return value
+
+    def cell(self, cell, name):
+        return self.outside(cell.cell_contents, Source(f"{self.guards.name(cell, 'C')}.cell_contents", label=name))
+
+    # ---- attributes ----------------------------------------------------------------------------
+
+    def attribute(self, obj, name):
+        """obj.name, as Python finds it, or raises Unsupported."""
+        if isinstance(obj, torch.Tensor):
+            return self._tensor_attribute(obj, name)
+        t = type(obj)
+        if isinstance(obj, types.ModuleType):
+            value = getattr(obj, name)
+            source = self.sources.get(id(obj)) or Source(self.guards.name(obj), fixed=True)
+            return self.outside(value, source.attr(name))
+        if t is super:
+            return self._super_attribute(obj, name)
+        source = self.sources.get(id(obj))
+        if isinstance(obj, type):
+            if source is None:
+                source = Source(self.guards.name(obj), fixed=True)
+            value = getattr(obj, name)
+            if isinstance(value, (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)):
+                return value
+            if isinstance(value, types.MethodType):
+                self._bound(source, name, value)
+                return value
+            return self.outside(value, source.attr(name))
+        if isinstance(obj, (types.FunctionType, functools.partial)):
+            if source is None or name.startswith("__") and name not in ("__name__", "__qualname__", "__module__", "__doc__"):
+                raise Unsupported(f"the attribute {name} of a function")
+            return self.outside(getattr(obj, name), source.attr(name))
+        if t in allowed.CONSTANT_TYPES or t in allowed.LOCAL_TYPES or t in (torch.finfo, torch.iinfo) or t.__module__ in ("builtins", "torch.return_types", "torch._C"):
+            return getattr(obj, name)
+        if isinstance(obj, tuple) and hasattr(t, "_fields"):
+            return getattr(obj, name)
+        if isinstance(obj, enum.Enum) and name in ("name", "value"):
+            return getattr(obj, name)
+        if source is None:
+            if id(obj) in self.made:
+                return self._made_attribute(obj, t, name)
+            raise Unsupported(f"the attribute {name} of a {t.__name__} that the function made")
+        return self._object_attribute(obj, t, name, source)
+
+    def _object_attribute(self, obj, t, name, source):
+        if t.__getattribute__ is not object.__getattribute__:
+            raise Unsupported(f"{t.__name__} has a __getattribute__ of its own")
+        found = _MISSING
+        for base in t.__mro__:
+            if name in vars(base):
+                found = vars(base)[name]
+                break
+        if isinstance(found, property):
+            if found.fget is None or not isinstance(found.fget, types.FunctionType):
+                raise Unsupported(f"the property {name} of {t.__name__}")
+            if not is_torchs(t):
+                self.guards.type(source, t)
+                self.guards.same(Source(f"{self.guards.name(t, 'T')}.{name}"), found)
+            return self.run.inline(found.fget, (obj,), {})
+        if isinstance(found, types.MemberDescriptorType):
+            return self.outside(getattr(obj, name), source.attr(name))
+        own = getattr(obj, "__dict__", {})
+        if hasattr(type(found), "__set__") and found is not _MISSING:
+            raise Unsupported(f"{t.__name__}.{name} is a descriptor")
+        if name in own:
+            if name == "__dict__":
+                raise Unsupported("__dict__")
+            return self.outside(own[name], source.attr(name))
+        if found is not _MISSING:
+            if isinstance(found, types.FunctionType):
+                value = types.MethodType(found, obj)
+                if not is_torchs(found) or name == "forward":
+                    self._bound(source, name, value)
+                return value
+            if isinstance(found, classmethod):
+                value = getattr(obj, name)
+                self._bound(source, name, value)
+                return value
+            if isinstance(found, staticmethod):
+                return self.outside(getattr(obj, name), source.attr(name))
+            if hasattr(type(found), "__get__"):
+                raise Unsupported(f"{t.__name__}.{name} is a descriptor")
+            if name.startswith("__") and name not in ("__class__", "__doc__", "__module__"):
+                raise Unsupported(name)
+            return self.outside(found, source.attr(name))
+        if name == "__class__":
+            return t
+        get = getattr(t, "__getattr__", None)
+        if name == "_orig_mod" and issubclass(t, Module) and name in own["_modules"]:
+            get = Module.__getattr__   # a compiled module: the one within
+        if get is Module.__getattr__:
+            for table in ("_parameters", "_buffers", "_modules"):
+                if name in own[table]:
+                    return self.outside(own[table][name], Source(f"{source.text}.{table}[{name!r}]", label=f"{source.label}.{name}"))
+        elif get is not None:
+            raise Unsupported(f"{t.__name__} has a __getattr__ of its own")
+        self.guards.add(f"not hasattr({source.text}, {name!r})")
+        raise AttributeError(f"{t.__name__!r} object has no attribute {name!r}")
+
+    def _super_attribute(self, obj, name):
+        mro = obj.__self_class__.__mro__
+        for base in mro[mro.index(obj.__thisclass__) + 1:]:
+            if name in vars(base):
+                found = vars(base)[name]
+                if not isinstance(found, types.FunctionType):
+                    if base is object and name == "__init__":
+                        return getattr(obj, name)
+                    raise Unsupported(f"super().{name} is a {type(found).__name__}")
+                if not is_torchs(found):
+                    self.guards.same(Source(f"{self.guards.name(base, 'T')}.__dict__").item(name), found)
+                self._remember(found, Source(self.guards.name(found, "F"), fixed=True))
+                return getattr(obj, name)
+        raise AttributeError(f"'super' object has no attribute {name!r}")
+
+    def _made_attribute(self, obj, t, name):
+        """An attribute of an object that this run made."""
+        if name in vars(obj):
+            return vars(obj)[name]
+        for base in t.__mro__:
+            if name in vars(base):
+                found, where = vars(base)[name], Source(f"{self.guards.name(base, 'T')}.__dict__").item(name)
+                if isinstance(found, (types.FunctionType, property)):
+                    self.guards.same(where, found)
+                if isinstance(found, types.FunctionType):
+                    self._remember(found, Source(self.guards.name(found, "F"), fixed=True))
+                    return types.MethodType(found, obj)
+                if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
+                    return self.run.inline(found.fget, (obj,), {})
+                if hasattr(type(found), "__get__"):
+                    raise Unsupported(f"{t.__name__}.{name} is a descriptor")
+                return self.outside(found, where)
+        if name == "__class__":
+            return t
+        raise AttributeError(f"{t.__name__!r} object has no attribute {name!r}")
+
+    def _bound(self, source, name, method):
+        f = method.__func__
+        if not isinstance(f, types.FunctionType):
+            raise Unsupported(f"the method {name} is a {type(f).__name__}")
+        self.guards.add(f"{source.text}.{name}.__func__ is {self.guards.name(f, 'F')}")
+        self._remember(f, Source(self.guards.name(f, "F"), fixed=True))
+
+    def _tensor_attribute(self, x, name):
+        real = self.recorder.real(x)
+        if name in allowed.TENSOR_PARTS:
+            return self.recorder.call(getattr, name, (x, name), {})
+        if name in allowed.TENSOR_FACTS or name in allowed.TENSOR_SHAPE_FACTS:
+            if name in allowed.TENSOR_SHAPE_FACTS:
+                self.guards.shapes_matter = True
+            value = getattr(real, name)
+            return TensorMethod(x, name) if callable(value) else value
+        if name == "__class__":
+            return type(x)
+        if allowed.is_unsafe(name):
+            raise Unsupported(f"Tensor.{name} gives values of data, or changes what a tensor is")
+        f = getattr(torch.Tensor, name, None)
+        if f is None or not callable(f) or allowed.operator_name(f) is None:
+            raise Unsupported(f"the attribute {name} of a tensor")
+        return TensorMethod(x, name)

@@ -1,0 +1,133 @@
+"""The program that a run makes: every operator of torch that is called becomes a step.
+
+Operators run on stand-ins, copies of the tensors that the function got or reached, so that following a function changes
+nothing that others see.
+"""
+import operator
+
+import torch
+
+from . import allowed
+from .exc import Unsupported
+from .guards import check_tensor_type
+from .program import Input, Program, Step, Value, mapped
+
+
+def stand_in(t):
+    """A copy of t with its geometry, alone in its memory."""
+    with torch.no_grad():
+        if t.device.type == "meta":
+            copy = torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device=t.device)
+        elif t.is_contiguous():
+            copy = t.detach().clone(memory_format=torch.contiguous_format)
+        elif 0 in t.stride() or t.numel() == 0 or t.is_conj() or t.is_neg():
+            span = 1 + sum((n - 1) * s for n, s in zip(t.shape, t.stride())) if t.numel() else 0
+            copy = torch.as_strided(t.detach(), (span,), (1,)).clone().as_strided(t.shape, t.stride()) \
+                if not (t.is_conj() or t.is_neg()) else t.detach().clone()
+        else:
+            copy = torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device=t.device).copy_(t.detach())
+    return copy.detach().requires_grad_(t.requires_grad) if t.requires_grad else copy.detach()
+
+
+def set_grad_enabled(on):
+    """The step that switches grad mode."""
+    torch._C._set_grad_enabled(on)
+
+
+class Recorder:
+    def __init__(self):
+        self.steps, self.inputs = [], []
+        self.values = {}      # id of a tensor of this run, or of one from outside: its Value
+        self.outside = {}     # id of a tensor from outside: (tensor, its stand-in, source)
+        self.keep = []
+        self.calls = self.count = 0
+        self.changes_grad_mode = self.draws_without_input = False
+
+    def _next(self):
+        self.count += 1
+        return self.count - 1
+
+    def outside_tensor(self, t, source):
+        """Makes a tensor from outside an input of the program."""
+        check_tensor_type(t)
+        if id(t) not in self.outside:
+            copy = stand_in(t)
+            value = Input(self._next(), source, t)
+            self.outside[id(t)] = (t, copy, source)
+            self.values[id(t)] = self.values[id(copy)] = value
+            self.keep += (t, copy)
+            self.inputs.append(value)
+
+    def real(self, x):
+        """x with stand-ins in the place of tensors from outside."""
+        if isinstance(x, torch.Tensor):
+            found = self.outside.get(id(x))
+            if found is not None:
+                return found[1]
+            if id(x) not in self.values:
+                raise Unsupported("a tensor whose origin is not known")
+            return x
+        return mapped(x, self.real)
+
+    def _argument(self, x):
+        if isinstance(x, torch.Tensor):
+            return self.values[id(x)]
+        if type(x) in allowed.CONSTANT_TYPES:
+            return x
+        if type(x) in (tuple, list, dict, slice):
+            return mapped(x, self._argument)
+        raise Unsupported(f"an operator of torch is given a {type(x).__name__}")
+
+    def call(self, f, name, args, kwargs, method=False):
+        """Runs an operator on stand-ins and makes it a step."""
+        if allowed.decides_shape(name, args, kwargs):
+            raise Unsupported(f"{name}: the shape of the result depends on data")
+        args, kwargs = self.real(tuple(args)), self.real(dict(kwargs))
+        step = Step(Value(self._next()), f, self._argument(args), self._argument(kwargs), method)
+        if name in allowed.RANDOM_WITHOUT_INPUT:
+            self.draws_without_input = True
+        result = getattr(args[0], f)(*args[1:], **kwargs) if method else f(*args, **kwargs)
+        self.steps.append(step)
+        self.calls += 1
+        self._result(result, step.value, name)
+        for t, copy, _ in self.outside.values():
+            if copy is result:   # in place: the tensor from outside itself
+                return t
+        return result
+
+    def _result(self, result, value, name):
+        if isinstance(result, torch.Tensor):
+            if type(result) not in allowed.TENSOR_TYPES or result.layout is not torch.strided:
+                raise Unsupported(f"{name} gives a {type(result).__name__} of layout {result.layout}")
+            for t, copy, _ in self.outside.values():
+                if copy is result:
+                    self.values[id(t)] = value
+            self.values[id(result)] = value
+            self.keep.append(result)
+        elif isinstance(result, (tuple, list)):
+            self.keep.append(result)
+            for i, item in enumerate(result):
+                if item is None:
+                    continue
+                if not isinstance(item, (torch.Tensor, tuple, list)):
+                    raise Unsupported(f"{name} gives a {type(item).__name__}")
+                part = Value(self._next())
+                self.steps.append(Step(part, operator.getitem, (value, i), {}))
+                self._result(item, part, name)
+        elif result is not None or name != "setitem":
+            raise Unsupported(f"{name} gives a {type(result).__name__}, which is no tensor")
+
+    def grad_mode(self, on):
+        """Switches grad mode here and in the program."""
+        self.steps.append(Step(Value(self._next()), set_grad_enabled, (bool(on),), {}))
+        torch._C._set_grad_enabled(bool(on))
+        self.changes_grad_mode = True
+
+    def program(self, outputs):
+        """The Program with these tensors as its outputs."""
+        made = Program(self.inputs, self.steps, [self.values[id(t)] for t in outputs])
+        made.facts = {"grad_mode": self.changes_grad_mode, "draws": self.draws_without_input}
+        if torch.is_grad_enabled() and any(t.requires_grad for t, _, _ in self.outside.values()):
+            places = [t.untyped_storage().data_ptr() for t in (*(x[1] for x in self.outside.values()), *outputs) if t.numel()]
+            made.facts["aliases"] = len(set(places)) != len(places)
+        return made

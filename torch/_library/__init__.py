@@ -1,0 +1,1 @@
+"""Operators defined from Python: what `torch.library` is made of."""

@@ -1,0 +1,388 @@
+"""Tensors without elements: shapes, strides, types, devices, views and histories are those a real run would give.
+
+`FakeTensorMode().from_tensor(t)` makes one of a real tensor; within `with FakeTensorMode():` every factory makes one,
+for any device, there or not. Operators on them run their shape rules alone. What depends on elements raises:
+DataDependentOutputException for a number, DynamicOutputShapeException for a shape.
+"""
+import contextlib
+import weakref
+
+import torch
+from torch import _C
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+__all__ = ["FakeTensor", "FakeTensorMode", "FakeTensorConverter", "DataDependentOutputException",
+           "DynamicOutputShapeException", "UnsupportedFakeTensorException", "UnsupportedOperatorException",
+           "FakeTensorDeviceMismatchError", "is_fake", "unset_fake_temporarily", "maybe_get_fake_mode"]
+
+aten = torch.ops.aten
+
+
+class UnsupportedFakeTensorException(RuntimeError):
+    """A tensor that has no fake counterpart."""
+
+
+class _OfOperator(RuntimeError):
+    def __init__(self, func):
+        super().__init__(str(func))
+        self.func = func
+
+
+class DataDependentOutputException(_OfOperator):
+    """A number was asked for that depends on the elements of a fake tensor."""
+
+
+class DynamicOutputShapeException(_OfOperator):
+    """The shape of a result depends on the elements of a fake tensor."""
+
+
+class UnsupportedOperatorException(_OfOperator):
+    """An operator without a shape rule."""
+
+
+class FakeTensorDeviceMismatchError(RuntimeError):
+    """Arguments on different devices."""
+
+
+def _normal_device(device):
+    """With the index that a device without one stands for."""
+    device = torch.device(device)
+    if device.type in ("cuda", "xpu", "hpu", "mps") and device.index is None:
+        return torch.device(device.type, 0)
+    return device
+
+
+class FakeTensor(torch.Tensor):
+    """A tensor without elements.
+
+    Args:
+        fake_mode (FakeTensorMode): the mode it belongs to.
+        elem (Tensor): its shape, on the meta device.
+        device: where it claims to be.
+        constant (Tensor): its elements, where they are known (a tensor made of Python's data and not written since).
+    """
+
+    _mode_key = _C._TorchDispatchModeKey.FAKE
+
+    def __new__(cls, fake_mode, elem, device, constant=None):
+        if elem.device.type != "meta":
+            raise AssertionError(f"FakeTensor: elem must be on the meta device, it is on {elem.device}")
+        self = _C._wrap_over(cls, elem, _normal_device(device))
+        self.fake_mode, self.constant = fake_mode, constant
+        if elem.requires_grad:
+            self.requires_grad_(True)
+        return self
+
+    def __init__(self, *args, **kwargs):
+        pass
+
+    @staticmethod
+    def from_tensor(t, fake_mode):
+        return fake_mode.from_tensor(t)
+
+    @property
+    def fake_device(self):
+        return self.device
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        mode = None
+        for x in pytree.arg_tree_leaves(*args, **(kwargs or {})):
+            if isinstance(x, FakeTensor):
+                if mode is not None and x.fake_mode is not mode:
+                    raise AssertionError(f"{func}: fake tensors of two modes were mixed, {mode} and {x.fake_mode}")
+                mode = x.fake_mode
+        if any(not issubclass(t, FakeTensor) and t is not torch.Tensor for t in types):
+            return NotImplemented
+        with mode:
+            return func(*args, **(kwargs or {}))
+
+    __torch_function__ = _C._disabled_torch_function_impl
+
+    def tolist(self):
+        if self.dim() == 0:
+            return self.item()
+        return [x.tolist() for x in self.unbind(0)]
+
+    def __deepcopy__(self, memo):
+        if id(self) in memo:
+            return memo[id(self)]
+        with torch.no_grad():
+            result = self.detach().clone(memory_format=torch.preserve_format)
+        result.requires_grad_(self.requires_grad and self.is_leaf)
+        if getattr(self, "_is_param", False):
+            result._is_param = True
+        memo[id(self)] = result
+        return result
+
+    def __repr__(self, *, tensor_contents=None):
+        text = "FakeTensor(..., "
+        if self.device.type != "cpu":
+            text += f"device='{self.device}', "
+        text += f"size={_shape_text(self)}"
+        if self.dtype not in (torch.get_default_dtype(), torch.complex64, torch.bool) or (
+                self.dtype is torch.complex64 and torch.get_default_dtype() is not torch.float32):
+            text += f", dtype={self.dtype}"
+        elif self.dtype is torch.bool:
+            text += ", dtype=torch.bool"
+        if self.grad_fn is not None:
+            text += f", grad_fn=<{self.grad_fn.name()}>"
+        elif self.requires_grad:
+            text += ", requires_grad=True"
+        text += ")"
+        return f"Parameter({text})" if getattr(self, "_is_param", False) else text
+
+    __str__ = __repr__
+
+
+def _shape_text(t):
+    return "(" + ", ".join(str(s) for s in t.shape) + ("," if t.dim() == 1 else "") + ")"
+
+
+class FakeTensorConverter:
+    """Fake counterparts of real tensors: the same for the same tensor, and over one storage for views of one."""
+
+    def __init__(self):
+        self._tensors, self._storages = {}, {}
+
+    def _storage_for(self, t):
+        storage = t.untyped_storage()
+        key = storage._cdata
+        found = self._storages.get(key)
+        if found is None or found[0]() is None:
+            meta = torch.empty(storage.nbytes(), dtype=torch.uint8, device="meta")
+            # The real storage is held as long as its counterpart, so that its address stays its own.
+            found = (lambda kept=storage: kept, meta)
+            self._storages[key] = found
+        return found[1].untyped_storage()
+
+    def from_real_tensor(self, mode, t):
+        known = self._tensors.get(id(t))
+        if known is not None and known[0]() is t:
+            return known[1]
+        if t.layout is not torch.strided:
+            raise UnsupportedFakeTensorException(f"tensors of layout {t.layout} have no fake counterpart")
+        with torch.utils._python_dispatch._disable_current_modes(), torch.enable_grad():
+            if t._is_view() and t._base is not None and t.requires_grad and not t.is_leaf:
+                base = self.from_real_tensor(mode, t._base)
+                fake = base.as_strided(t.size(), t.stride(), t.storage_offset())
+            else:
+                with torch.no_grad():
+                    meta = torch.empty(0, dtype=t.dtype, device="meta")
+                    meta.set_(self._storage_for(t), t.storage_offset(), t.size(), t.stride())
+                    fake = FakeTensor(mode, meta, t.device)
+                if t.requires_grad:
+                    fake.requires_grad_(True)
+                    if not t.is_leaf:
+                        fake = fake.clone()
+            if t.grad is not None and t.is_leaf:
+                fake.grad = self.from_real_tensor(mode, t.grad)
+        if isinstance(t, torch.nn.Parameter):
+            fake._is_param = True
+        key = id(t)
+        self._tensors[key] = (weakref.ref(t, lambda _: self._tensors.pop(key, None)), fake)
+        return fake
+
+
+# These take the device of a result from an argument.
+_DEVICE = "device"
+
+
+class FakeTensorMode(TorchDispatchMode):
+    """Within it, and on its tensors, operators run their shape rules alone.
+
+    Args:
+        allow_fallback_kernels (bool): accepted; an operator without a shape rule raises either way.
+        allow_non_fake_inputs (bool): real tensors among the arguments become fake; AssertionError otherwise.
+        shape_env: gives `from_tensor` symbolic sizes. NotImplementedError.
+    """
+
+    _mode_key = _C._TorchDispatchModeKey.FAKE
+
+    def __init__(self, *, allow_fallback_kernels=True, allow_non_fake_inputs=False, shape_env=None, static_shapes=None, export=False):
+        super().__init__()
+        if shape_env is not None and not static_shapes:
+            raise NotImplementedError("FakeTensorMode: symbolic sizes (shape_env) are not there; pass static_shapes=True")
+        self.allow_fallback_kernels, self.allow_non_fake_inputs = allow_fallback_kernels, allow_non_fake_inputs
+        self.shape_env, self.static_shapes, self.export = shape_env, True, export
+        self.fake_tensor_converter = FakeTensorConverter()
+        self._entered = []
+
+    def __enter__(self):
+        active = _C._get_dispatch_mode(self._mode_key)
+        if active is self:
+            self._entered.append((False, None))
+            return self
+        if active is not None:
+            _C._pop_torch_dispatch_stack(self._mode_key)
+        _C._push_on_torch_dispatch_stack(self)
+        self._entered.append((True, active))
+        return self
+
+    def __exit__(self, *exc):
+        pushed, before = self._entered.pop()
+        if pushed:
+            _C._pop_torch_dispatch_stack(self._mode_key)
+            if before is not None:
+                _C._push_on_torch_dispatch_stack(before)
+
+    def from_tensor(self, tensor, *, static_shapes=None, source=None, symbolic_context=None, trace=True):
+        """The fake counterpart of a real tensor: same shape, strides, type, device and place in autograd's graph.
+
+        The same object for the same tensor; a fake tensor is its own.
+        """
+        if isinstance(tensor, FakeTensor):
+            if tensor.fake_mode is not self:
+                raise AssertionError("from_tensor: the fake tensor belongs to another mode")
+            return tensor
+        return self.fake_tensor_converter.from_real_tensor(self, tensor)
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return self.dispatch(func, types, args, kwargs or {})
+
+    def dispatch(self, func, types, args=(), kwargs=None):
+        leaves, spec = pytree.tree_flatten((args, kwargs))
+        if func is aten.lift_fresh.default or func is aten.lift.default:
+            return self._lifted(args[0])
+        if func is aten._local_scalar_dense.default or func is aten.item.default:
+            known = getattr(args[0], "constant", None)
+            if known is not None:
+                with torch.utils._python_dispatch._disable_current_modes():
+                    return known.item()
+            raise DataDependentOutputException(func)
+        leaves = [self._checked(x, func, args, kwargs) for x in leaves]
+        fakes = [x for x in leaves if isinstance(x, FakeTensor)]
+        args, kwargs = pytree.tree_unflatten(leaves, spec)
+        from torch.library import fake_impl_of
+        rule = fake_impl_of(func)
+        if rule is not None:
+            from torch._library import fake_impl
+            with self, fake_impl.running(func):
+                return rule(*args, **kwargs)
+        from torch._subclasses.shape_rules import MASKED, RULES
+        if func in MASKED:
+            with self:
+                result = MASKED[func](*args, **kwargs)
+            if result is not NotImplemented:
+                return result
+        if torch.Tag.data_dependent_output in func.tags:
+            raise DataDependentOutputException(func)
+        if torch.Tag.dynamic_output_shape in func.tags:
+            if func not in RULES:
+                raise DynamicOutputShapeException(func)
+            with self:
+                return RULES[func](*args, **kwargs)
+        device = self._device(func, fakes, kwargs)
+        metas = {}
+
+        def meta(x):
+            if isinstance(x, FakeTensor):
+                found = metas.get(id(x))
+                if found is None:
+                    found = metas[id(x)] = (_C._meta_alias(x), x)
+                return found[0]
+            if isinstance(x, torch.device):
+                return torch.device("meta")
+            return x
+
+        run_args, run_kwargs = pytree.tree_unflatten([meta(x) for x in leaves], spec)
+        if not fakes and _DEVICE not in run_kwargs and any(a.name == _DEVICE for a in func._schema.arguments):
+            run_kwargs[_DEVICE] = torch.device("meta")
+        result = func(*run_args, **run_kwargs)
+        return_to = {id(m): x for m, x in metas.values()}
+        for a, x in self._written(func, args, kwargs):
+            changed, x.constant = metas[id(x)][0], None
+            _C._set_geometry(x, changed, True)
+
+        def fake(r):
+            if not isinstance(r, torch.Tensor):
+                return r
+            known = return_to.get(id(r))
+            return known if known is not None else FakeTensor(self, r, device)
+
+        if not isinstance(result, torch.Tensor):
+            return pytree.tree_map(fake, result)
+        out = fake(result)
+        if out.constant is None and len(fakes) == 1 and fakes[0].constant is not None and func.is_view:
+            with torch.utils._python_dispatch._disable_current_modes():
+                out.constant = func(*[fakes[0].constant if x is fakes[0] else x for x in args], **kwargs)
+        return out
+
+    @staticmethod
+    def _written(func, args, kwargs):
+        for i, a in enumerate(func._schema.arguments):
+            if not a.is_write:
+                continue
+            value = args[i] if i < len(args) else kwargs.get(a.name)
+            for x in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(x, FakeTensor):
+                    yield a, x
+
+    def _lifted(self, t):
+        if isinstance(t, FakeTensor):
+            return t
+        fake = FakeTensor(self, torch.empty_strided(t.size(), t.stride(), dtype=t.dtype, device="meta"), t.device)
+        if t.numel() <= 1 << 10:
+            fake.constant = t
+        return fake
+
+    def _checked(self, x, func, args, kwargs):
+        if not isinstance(x, torch.Tensor):
+            return x
+        if isinstance(x, FakeTensor):
+            if x.fake_mode is not self:
+                raise AssertionError(f"{func}: fake tensors of two modes were mixed, {self} and {x.fake_mode}")
+            return x
+        if self.allow_non_fake_inputs or _C._is_wrapped_number(x):
+            return self.from_tensor(x) if not _C._is_wrapped_number(x) else self._lifted(x)
+        raise AssertionError(f"{func} was given a real tensor of shape {tuple(x.shape)} among fake ones: convert it with FakeTensorMode.from_tensor "
+                             "first, or make the mode with allow_non_fake_inputs=True")
+
+    @staticmethod
+    def _device(func, fakes, kwargs):
+        """Where the result is: as asked for, else where the arguments are; numbers in tensors go anywhere."""
+        asked = kwargs.get(_DEVICE)
+        if asked is not None:
+            return _normal_device(asked)
+        where, is_number = None, False
+        for x in fakes:
+            number = x.dim() == 0 and x.device.type == "cpu"
+            if where is None or (is_number and not number):
+                where, is_number = x.device, number
+            elif x.device != where and not number:
+                if func in (aten.copy_.default, aten.copy.default):
+                    continue
+                raise FakeTensorDeviceMismatchError(f"{func} was given tensors on different devices, {where} and {x.device}")
+        return where if where is not None else torch.device("cpu")
+
+
+@contextlib.contextmanager
+def unset_fake_temporarily():
+    """Within it no FakeTensorMode is active; gives the one that was."""
+    with torch.utils._python_dispatch._disable_infra_mode(_C._TorchDispatchModeKey.FAKE) as mode:
+        yield mode
+
+
+def is_fake(x):
+    """Whether a fake tensor, or a wrapper around one."""
+    from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+    if isinstance(x, FakeTensor):
+        return True
+    if is_traceable_wrapper_subclass(x):
+        inner = [is_fake(getattr(x, n)) for n in x.__tensor_flatten__()[0]]
+        if any(inner) and not all(inner):
+            raise AssertionError(f"{type(x).__name__} wraps fake and real tensors")
+        return bool(inner) and all(inner)
+    return False
+
+
+def maybe_get_fake_mode(x):
+    """The mode of a fake tensor, None for anything else."""
+    from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+    if isinstance(x, FakeTensor):
+        return x.fake_mode
+    if is_traceable_wrapper_subclass(x):
+        modes = [maybe_get_fake_mode(getattr(x, n)) for n in x.__tensor_flatten__()[0]]
+        return modes[0] if modes else None
+    return None

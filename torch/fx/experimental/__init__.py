@@ -1,0 +1,1 @@
+"""Tracing to operators, and passes that may still change."""

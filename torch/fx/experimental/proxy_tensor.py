@@ -1,0 +1,606 @@
+"""Tracing to operators: a function is run, and every primitive that it calls becomes a node.
+
+`make_fx(f)(*args)` gives a GraphModule of `torch.ops.aten` overloads. It sees through Python, autograd (a backward within
+`f` is traced too) and composite operators, which a symbolic trace does not.
+"""
+import contextlib
+import inspect
+import operator
+import sys
+
+import torch
+from torch import _C
+from torch._ops import OpOverload
+from torch.fx._symbolic_trace import PH, Tracer
+from torch.fx.graph_module import GraphModule
+from torch.fx.interpreter import Interpreter
+from torch.fx.passes.shape_prop import _extract_tensor_metadata
+from torch.fx.proxy import GraphAppendingTracer, Proxy
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_infra_mode
+
+__all__ = ["make_fx", "PythonKeyTracer", "dispatch_trace", "ProxyTorchDispatchMode", "DecompositionInterpreter",
+           "get_proxy_mode", "get_isolated_graphmodule", "track_tensor", "track_tensor_tree", "get_innermost_proxy_mode",
+           "disable_proxy_modes_tracing", "maybe_disable_fake_tensor_mode", "decompose", "wrapper_and_args_for_make_fx"]
+
+aten = torch.ops.aten
+# Values of tensors made of Python's data are remembered up to this many elements.
+CONSTANT_NUMEL_LIMIT = 1
+_PROXY = _C._TorchDispatchModeKey.PROXY
+CURRENT_DECOMPOSITION_TABLE = {}
+
+
+@contextlib.contextmanager
+def decompose(decomposition_table):
+    """Within it, traces follow these decompositions besides."""
+    global CURRENT_DECOMPOSITION_TABLE
+    before, CURRENT_DECOMPOSITION_TABLE = CURRENT_DECOMPOSITION_TABLE, decomposition_table or {}
+    try:
+        yield CURRENT_DECOMPOSITION_TABLE
+    finally:
+        CURRENT_DECOMPOSITION_TABLE = before
+
+
+class _ProxyTensor:
+    """What is known of a tensor that is traced: its proxy, and its value where that is a constant."""
+
+    __slots__ = ("proxy", "constant")
+
+    def __init__(self, proxy, constant=None):
+        self.proxy, self.constant = proxy, constant
+
+
+class _Tracker:
+    """{tensor: what is known of it}, by identity; it keeps the tensors, which autograd may hand out again."""
+
+    def __init__(self):
+        self.data = {}
+
+    def get(self, tensor):
+        found = self.data.get(id(tensor))
+        return found[1] if found is not None else None
+
+    def set(self, tensor, value):
+        self.data[id(tensor)] = (tensor, value)
+
+
+class PythonKeyTracer(Tracer):
+    """The tracer behind `make_fx`: modules are seen through, tensors from outside become attributes."""
+
+    def __init__(self):
+        super().__init__(autowrap_modules=())
+        self.tensor_tracker = _Tracker()
+        self.tensor_attrs = {}
+        self._parameter_names = {}
+
+    def call_module(self, m, forward, args, kwargs):
+        """Runs the module's forward."""
+        return forward(*args, **kwargs)
+
+    def getattr(self, attr, attr_val, parameter_proxy_cache):
+        """The attribute itself."""
+        return attr_val
+
+    def create_arg(self, a):
+        """As Tracer's; parameters from outside become `_param_constant` attributes."""
+        if isinstance(a, torch.nn.Parameter):
+            name = self._parameter_names.get(a)
+            if name is None:
+                for n, p in self.root.named_parameters():
+                    if p is a:
+                        name = n
+                if name is None:
+                    name = self.get_fresh_qualname("_param_constant")
+                    setattr(self.root, name, a)
+                self._parameter_names[a] = name
+            return self.create_node("get_attr", name, (), {})
+        if isinstance(a, torch.SymInt):
+            return int(a)
+        return super().create_arg(a)
+
+    def _tensor_arg(self, a):
+        node = super()._tensor_arg(a)
+        if "val" not in node.meta:
+            set_meta(node, a, self)
+        return node
+
+    def unwrap_proxy(self, e):
+        """The proxy of a traced tensor, other values as they are."""
+        if isinstance(e, torch.Tensor):
+            found = self.tensor_tracker.get(e)
+            return e if found is None else found.proxy
+        return e
+
+
+class _GraphAppendingTracerEx(GraphAppendingTracer):
+    """A tracer that appends to a graph, for interpreters of one."""
+
+    def __init__(self, graph):
+        super().__init__(graph)
+        self.tensor_tracker = _Tracker()
+        self.root = torch.nn.Module()
+        self.fake_mode = None
+
+    def unwrap_proxy(self, e):
+        """The proxy of a traced tensor, other values as they are."""
+        return PythonKeyTracer.unwrap_proxy(self, e)
+
+
+# ---- what is written into meta --------------------------------------------------------------------
+
+def _fake_mode(tracer):
+    mode = getattr(tracer, "fake_mode", None)
+    if mode is None:
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        mode = tracer.fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
+    return mode
+
+
+def snapshot_fake(val, mode=None):
+    """A fake tensor that looks as `val` does now; in-place views of `val` do not change it."""
+    from torch._subclasses.fake_tensor import FakeTensor
+    if isinstance(val, FakeTensor):
+        with _disable_infra_mode(_PROXY), torch.no_grad():
+            return FakeTensor(val.fake_mode, _meta_like(val), val.device)
+    with _disable_infra_mode(_PROXY):
+        return FakeTensor(mode, _meta_like(val), val.device)
+
+
+def _meta_like(t):
+    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+        return torch.empty_strided(t.size(), t.stride(), dtype=t.dtype, device="meta")
+
+
+def extract_val(val, mode=None):
+    """What goes into meta['val'] for a value: fake tensors for tensors, in the same containers."""
+    if isinstance(val, torch.Tensor):
+        return snapshot_fake(val, mode)
+    if isinstance(val, (list, tuple)):
+        return type(val)([extract_val(x, mode) for x in val]) if not hasattr(val, "_fields") else (
+            type(val)(*[extract_val(x, mode) for x in val]))
+    return val
+
+
+def set_meta(node, val, tracer=None):
+    """Writes the shape of a value into the meta of its node."""
+    if isinstance(node, Proxy):
+        tracer, node = node.tracer, node.node
+    if tracer is not None and isinstance(val, (torch.Tensor, list, tuple)):
+        node.meta["val"] = extract_val(val, _fake_mode(tracer))
+    else:
+        node.meta["val"] = val
+    if isinstance(val, torch.Tensor):
+        node.meta["tensor_meta"] = _extract_tensor_metadata(val)
+    return node
+
+
+def track_tensor(tensor, proxy, *, constant, tracer):
+    """The tensor is the value of the proxy from now on."""
+    tracer.tensor_tracker.set(tensor, _ProxyTensor(proxy, constant))
+
+
+def track_tensor_tree(inner_res, proxy_res, *, constant, tracer):
+    """The tensors in nested lists and tuples are the values of the proxy's items, which getitem nodes give."""
+    def wrap(value, proxy, constant):
+        if isinstance(value, torch.Tensor):
+            if isinstance(proxy, Proxy):
+                set_meta(proxy.node, value, tracer)
+                track_tensor(value, proxy, constant=constant, tracer=tracer)
+        elif isinstance(value, (list, tuple)):
+            if isinstance(proxy, Proxy):
+                set_meta(proxy.node, value, tracer)
+            for i, x in enumerate(value):
+                part = constant[i] if constant is not None else None
+                item = proxy[i] if isinstance(proxy, (list, tuple, Proxy)) else None
+                wrap(x, item, part)
+        elif isinstance(value, dict):
+            for k, x in value.items():
+                wrap(x, proxy[k], None)
+    wrap(inner_res, proxy_res, constant)
+    return inner_res
+
+
+# ---- calls --------------------------------------------------------------------------------------------
+
+_forms = {}
+
+
+def _writes(func):
+    """Whether an overload writes to its first argument, or to any."""
+    form = _forms.get(func)
+    if form is None:
+        text = str(func._schema)
+        body = text[text.index("(") + 1:text.rindex("->")]
+        first = body.split(",")[0]
+        name = func._overloadpacket.__name__
+        form = _forms[func] = ("!" in body, "!" in first and name[-1] == "_" and name[-2:] != "__")
+    return form
+
+
+_RANDOM_TAG = getattr(torch, "Tag", None) and torch.Tag.nondeterministic_seeded
+
+
+
+
+_lift_copy = getattr(aten, "lift_fresh_copy", None)
+_lift_copy = (_lift_copy or aten.clone).default
+
+
+def proxy_call(mode, func, args, kwargs):
+    """Runs a primitive and records it."""
+    tracer = mode.tracer
+    fn = CURRENT_DECOMPOSITION_TABLE.get(func) if CURRENT_DECOMPOSITION_TABLE else None
+    if fn is None:
+        fn = mode.decomposition_table.get(func)
+    if fn is not None:
+        with mode:
+            result = fn(*args, **kwargs)
+        if result is not NotImplemented:
+            return result
+    writes, in_place = _writes(func)
+    # Memory that an operator's program made below Python: nobody else holds it, so that it begins here.
+    if in_place and type(args[0]) is torch.Tensor and sys.getrefcount(args[0]) == 2 and tracer.tensor_tracker.get(args[0]) is None:
+        options = {"dtype": args[0].dtype, "device": args[0].device, "pin_memory": False}
+        if func is aten.fill_.Scalar and args[0].is_contiguous():
+            proxy = tracer.create_proxy("call_function", aten.full.default, (list(args[0].shape), args[1]), options, name="full")
+            with torch.utils._python_dispatch._disable_current_modes():
+                func(*args)
+            return track_tensor_tree(args[0], proxy, constant=None, tracer=tracer)
+        proxy = tracer.create_proxy("call_function", aten.empty_strided.default,
+                                    (list(args[0].shape), list(args[0].stride())), options, name="empty_strided")
+        track_tensor_tree(args[0], proxy, constant=None, tracer=tracer)
+    known, all_constant, any_tracked = [], True, False
+
+    def unwrap(x):
+        nonlocal all_constant, any_tracked
+        if isinstance(x, torch.Tensor):
+            found = tracer.tensor_tracker.get(x)
+            if found is None:
+                known.append(x)
+                all_constant = all_constant and not isinstance(x, torch.nn.Parameter) and x.numel() <= CONSTANT_NUMEL_LIMIT
+                return x
+            any_tracked = True
+            if found.constant is None:
+                all_constant = False
+            known.append(found.constant)
+            return found.proxy
+        return x
+
+    p_args = _map(args, unwrap)
+    p_kwargs = _map(kwargs, unwrap) if kwargs else {}
+    if func is aten._local_scalar_dense.default or func is aten.item.default:
+        constant = known[0] if known else None
+        if all_constant and constant is not None:
+            with torch.utils._python_dispatch._disable_current_modes():
+                return constant.item()
+        if mode._error_on_data_dependent_ops and mode.tracing_mode == "real":
+            raise RuntimeError(f"{func} asks for the value of a traced tensor: control flow or numbers that depend on values "
+                               "cannot be recorded")
+    lift = func is aten.lift_fresh.default
+    name = func._overloadpacket.__name__ if not lift else _lift_copy._overloadpacket.__name__
+    proxy = tracer.create_proxy("call_function", _lift_copy if lift else func, p_args, p_kwargs, name=name)
+    if mode.record_stack_traces:
+        text = tracer._stack_text()
+        if text:
+            proxy.node.meta.setdefault("stack_trace", text)
+    if mode.seq_nr:
+        proxy.node.meta.setdefault("seq_nr", mode.seq_nr)
+    if lift:
+        # The node copies what the attribute holds, so that a graph that is run twice finds it unchanged.
+        with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+            kept = args[0].clone() if args[0].numel() <= CONSTANT_NUMEL_LIMIT else None
+    if lift and _C._get_dispatch_mode(_C._TorchDispatchModeKey.FAKE) is None:
+        with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+            out = args[0].clone()
+    else:
+        out = func(*args, **kwargs)
+    constant = None
+    if lift:
+        constant = kept
+    elif (all_constant and any_tracked and not writes and isinstance(out, torch.Tensor)
+          and out.numel() <= CONSTANT_NUMEL_LIMIT and _RANDOM_TAG not in func.tags):
+        with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+            values = iter(known)
+            c_args = _map(args, lambda x: next(values) if isinstance(x, torch.Tensor) else x)
+            c_kwargs = _map(kwargs, lambda x: next(values) if isinstance(x, torch.Tensor) else x)
+            constant = func(*c_args, **c_kwargs)
+    if in_place and isinstance(args[0], torch.Tensor):
+        track_tensor(args[0], proxy, constant=None, tracer=tracer)
+    if isinstance(out, (list, tuple)):
+        set_meta(proxy.node, out, tracer)
+    track_tensor_tree(out, proxy, constant=constant, tracer=tracer)
+    if not isinstance(out, (torch.Tensor, list, tuple)) and out is not None:
+        proxy.node.meta["val"] = out
+    return out
+
+
+def _map(x, fn):
+    """`fn` of the leaves of lists, tuples and dicts."""
+    kind = type(x)
+    if kind is tuple or kind is list:
+        return kind([_map(i, fn) for i in x])
+    if isinstance(x, list):
+        return [_map(i, fn) for i in x]
+    if isinstance(x, dict):
+        return {k: _map(v, fn) for k, v in x.items()}
+    return fn(x)
+
+
+class ProxyTorchDispatchMode(TorchDispatchMode):
+    """Within it, primitives are run and recorded by a tracer."""
+
+    _mode_key = _PROXY
+
+    def __init__(self, tracer, tracing_mode, pre_dispatch=False, _allow_fake_constant=False, _error_on_data_dependent_ops=True,
+                 decomposition_table=None, record_stack_traces=False):
+        if pre_dispatch:
+            raise NotImplementedError("make_fx: pre_dispatch=True (operators before autograd and composites) is not there")
+        super().__init__()
+        self.tracer, self.tracing_mode = tracer, tracing_mode
+        self.decomposition_table = decomposition_table or {}
+        self._error_on_data_dependent_ops = _error_on_data_dependent_ops
+        self.record_stack_traces = record_stack_traces
+        self.pre_dispatch, self.enable_tracing, self.seq_nr = False, True, None
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        """Records the call."""
+        return proxy_call(self, func, args, kwargs or {})
+
+    @classmethod
+    def is_infra_mode(cls):
+        return True
+
+
+def get_proxy_mode():
+    """The active mode of a `make_fx` trace, or None."""
+    return _C._get_dispatch_mode(_PROXY)
+
+
+get_innermost_proxy_mode = get_proxy_mode
+
+
+@contextlib.contextmanager
+def disable_proxy_modes_tracing(enable_current=False):
+    """Within it nothing is recorded by the innermost trace."""
+    with _disable_infra_mode(_PROXY) as mode:
+        yield mode
+
+
+@contextlib.contextmanager
+def maybe_disable_fake_tensor_mode():
+    """Within it no fake mode is active."""
+    from torch._subclasses.fake_tensor import unset_fake_temporarily
+    with unset_fake_temporarily() as mode:
+        yield mode
+
+
+def run_on_shapes(func, args, kwargs):
+    """The shapes of an operator's results, from arguments that are fake tensors: fake tensors again."""
+    mode = next((x.fake_mode for x in pytree.tree_leaves((args, kwargs)) if hasattr(x, "fake_mode")), None)
+    if func is operator.getitem:
+        return args[0][args[1]]
+    if mode is None:
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        mode = FakeTensorMode()
+    if not isinstance(func, OpOverload):
+        return None
+    with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad(), mode:
+        return func(*pytree.tree_map(lambda x: x, args), **kwargs)
+
+
+# ---- make_fx ------------------------------------------------------------------------------------------
+
+def fake_signature(fn, nargs):
+    """`fn` as a function of arg0, arg1, ...: names for its inputs where its own are not known."""
+    names = ", ".join(f"arg{i}" for i in range(nargs))
+    return eval(f"lambda {names}: fn({names})", {"fn": fn})
+
+
+def dispatch_trace(root, tracer, concrete_args=None):
+    """The GraphModule of `root` run on proxies by `tracer`."""
+    graph = tracer.trace(root, concrete_args)
+    name = root.__class__.__name__ if isinstance(root, torch.nn.Module) else root.__name__
+    return GraphModule(tracer.root, graph, name)
+
+
+def _wrapped(f, args, tracer):
+    """A function of proxies, with the signature of `f`, that runs it on `args` and gives proxies."""
+    flat_args, _ = pytree.tree_flatten(args)
+
+    def run(*proxies):
+        flat, spec = pytree.tree_flatten(proxies)
+        values = []
+        for given, proxy in zip(flat_args, flat):
+            if isinstance(given, torch.Tensor) and isinstance(proxy, Proxy):
+                with _disable_infra_mode(_PROXY):
+                    set_meta(proxy.node, given, tracer)
+                track_tensor(given, proxy, constant=None, tracer=tracer)
+            elif isinstance(proxy, Proxy):
+                proxy.node.meta["val"] = given
+            values.append(given)
+        out = f(*pytree.tree_unflatten(values, spec))
+
+        def strip(x):
+            if isinstance(x, torch.Tensor):
+                found = tracer.tensor_tracker.get(x)
+                return x if found is None else found.proxy
+            return x
+        return pytree.tree_map(strip, out)
+    return run
+
+
+def make_fx(f, decomposition_table=None, tracing_mode="real", _allow_non_fake_inputs=False, *, pre_dispatch=False,
+            record_module_stack=False, _allow_fake_constant=False, _error_on_data_dependent_ops=True,
+            record_stack_traces=False, proxy_module_inputs=False, _disable_torch_fn_metadata_mode=False,
+            dynamic_shapes=None):
+    """A function that runs `f` on its arguments and gives the GraphModule of the primitives that were called.
+
+    `tracing_mode`: 'real' computes; 'fake' runs on fake tensors with the arguments' shapes. `decomposition_table`:
+    {overload: function} of operators that are recorded as what the function does. Tensors that are no arguments become
+    attributes (`_tensor_constant0`, `_param_constant0`). Each node's meta has 'val' (a fake tensor) and 'tensor_meta'.
+    NotImplementedError for 'symbolic' and pre_dispatch; RuntimeError where a traced value is asked for as a number.
+    """
+    if tracing_mode not in ("real", "fake", "symbolic"):
+        raise AssertionError(f"make_fx: tracing_mode is {tracing_mode!r}; it is 'real', 'fake' or 'symbolic'")
+    if tracing_mode == "symbolic" or dynamic_shapes is not None:
+        raise NotImplementedError("make_fx: tracing_mode='symbolic' (sizes as symbols) is not there yet")
+    if pre_dispatch:
+        raise NotImplementedError("make_fx: pre_dispatch=True (operators before autograd and composites) is not there")
+
+    def wrapped(*args):
+        return _trace(f, args, decomposition_table or {}, tracing_mode, _allow_non_fake_inputs, _error_on_data_dependent_ops,
+                      record_stack_traces)
+    return wrapped
+
+
+def _trace(f, args, table, tracing_mode, allow_non_fake, error_on_data, record_stack_traces):
+    tracer = PythonKeyTracer()
+    tracer.record_stack_traces = False
+    with contextlib.ExitStack() as stack:
+        if tracing_mode == "fake":
+            from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+            mode = next((x.fake_mode for x in pytree.tree_leaves(args) if isinstance(x, FakeTensor)), None)
+            if mode is None:
+                mode = FakeTensorMode(allow_fallback_kernels=True, allow_non_fake_inputs=allow_non_fake)
+            tracer.fake_mode = mode
+            args = pytree.tree_map(lambda x: mode.from_tensor(x) if isinstance(x, torch.Tensor) else x, args)
+            stack.enter_context(mode)
+        places = pytree.tree_map(lambda _: PH, args)
+        func = f
+        code = getattr(inspect.unwrap(f), "__code__", None)
+        if code is None or code.co_flags & inspect.CO_VARARGS or isinstance(f, torch.nn.Module):
+            func = fake_signature(f, len(places))
+        run = _wrapped(func, args, tracer)
+        named = _with_signature(run, func)
+        stack.enter_context(_disabled_autocast_cache())
+        # Outer traces see what the inner graph does when it is run, not its tracing.
+        proxy_mode = ProxyTorchDispatchMode(tracer, tracing_mode, decomposition_table=table,
+                                            _error_on_data_dependent_ops=error_on_data, record_stack_traces=record_stack_traces)
+        outer = _C._get_dispatch_mode(_PROXY)
+        if outer is not None:
+            stack.enter_context(_disable_infra_mode(_PROXY))
+        stack.enter_context(proxy_mode)
+        return dispatch_trace(named, tracer, tuple(places))
+
+
+def _with_signature(run, func):
+    """`run` under the name and parameters of `func`."""
+    original = inspect.unwrap(func)
+    co = original.__code__
+    count = co.co_argcount
+    if getattr(func, "__self__", None) is not None and inspect.ismethod(func):
+        names = co.co_varnames[1:count]
+    else:
+        names = co.co_varnames[:count]
+    parameters = inspect.signature(original).parameters
+    safe = [n if n.isidentifier() else f"arg{i}" for i, n in enumerate(names)]
+    space = {"run": run}
+    named = eval(f"lambda {', '.join(safe)}: run({', '.join(safe)})", space)
+    named.__name__ = getattr(func, "__name__", "forward")
+    named.__qualname__ = named.__name__
+    named.__defaults__ = tuple(parameters[n].default for n in names if n in parameters
+                               and parameters[n].default is not inspect.Parameter.empty) or None
+    return named
+
+
+@contextlib.contextmanager
+def _disabled_autocast_cache():
+    """Casts are recorded where they are needed, not where they were first."""
+    if "torch.amp" not in sys.modules or not torch.is_autocast_enabled("cpu"):
+        yield
+        return
+    before = torch.is_autocast_cache_enabled()
+    torch.set_autocast_cache_enabled(False)
+    try:
+        yield
+    finally:
+        torch.set_autocast_cache_enabled(before)
+
+
+def wrapper_and_args_for_make_fx(func, args, kwargs):
+    """(a function of one list, the list) that calls `func(*args, **kwargs)`: keyword arguments are traced, too."""
+    flat, spec = pytree.tree_flatten((args, kwargs))
+
+    def wrapped(flat_args):
+        call_args, call_kwargs = pytree.tree_unflatten(flat_args, spec)
+        return func(*call_args, **call_kwargs)
+    return wrapped, flat
+
+
+def get_isolated_graphmodule(func, args, kwargs, tracing_mode="real", decomposition_table=None):
+    """The GraphModule of one call, not recorded by a trace around it."""
+    wrapped, flat = wrapper_and_args_for_make_fx(func, args, kwargs)
+    with disable_proxy_modes_tracing():
+        return make_fx(wrapped, tracing_mode=tracing_mode, decomposition_table=decomposition_table)(flat)
+
+
+class DecompositionInterpreter(Interpreter):
+    """Runs a graph on values and writes another graph, in which operators of a table are decomposed."""
+
+    def __init__(self, module, new_graph, decomposition_table=None, **kwargs):
+        super().__init__(module, **kwargs)
+        self.new_graph = new_graph
+        self.tracer = _GraphAppendingTracerEx(new_graph)
+        self.tracer.root = module
+        self.tracer.tensor_attrs = {}
+        self.decomposition_table = decomposition_table or {}
+        self.mode = ProxyTorchDispatchMode(self.tracer, "real", decomposition_table=self.decomposition_table)
+
+    def placeholder(self, target, args, kwargs):
+        out = super().placeholder(target, args, kwargs)
+        proxy = Proxy(self.new_graph.placeholder(target), self.tracer)
+        track_tensor_tree(out, proxy, constant=None, tracer=self.tracer)
+        return out
+
+    def get_attr(self, target, args, kwargs):
+        out = super().get_attr(target, args, kwargs)
+        proxy = Proxy(self.new_graph.get_attr(target), self.tracer)
+        track_tensor_tree(out, proxy, constant=None, tracer=self.tracer)
+        return out
+
+    def output(self, target, args, kwargs):
+        out = super().output(target, args, kwargs)
+
+        def node_of(x):
+            found = self.tracer.tensor_tracker.get(x) if isinstance(x, torch.Tensor) else None
+            return found.proxy.node if found is not None else x
+        self.new_graph.output(pytree.tree_map(node_of, out))
+        return out
+
+    def run(self, *args, **kwargs):
+        """The results; the new graph is written meanwhile."""
+        with self.mode, decompose(self.decomposition_table):
+            return super().run(*args, **kwargs)
+
+
+class _Inliner(Interpreter):
+    """Runs a graph within a trace, whose graph gets the same nodes: operators stay what they are, composites too."""
+
+    def __init__(self, module, mode):
+        super().__init__(module)
+        self.mode, self.tracer = mode, mode.tracer
+
+    def call_function(self, target, args, kwargs):
+        table = self.mode.decomposition_table
+        if target in table or target in CURRENT_DECOMPOSITION_TABLE:
+            with self.mode:
+                return target(*args, **kwargs)
+        out = target(*args, **kwargs)
+        if target is operator.getitem:
+            return out
+        unwrap = self.tracer.unwrap_proxy
+        proxy = self.tracer.create_proxy("call_function", target, _map(args, unwrap), _map(kwargs, unwrap),
+                                         name=target._overloadpacket.__name__ if isinstance(target, OpOverload) else None)
+        track_tensor_tree(out, proxy, constant=None, tracer=self.tracer)
+        if isinstance(target, OpOverload) and _writes(target)[0] and args and isinstance(args[0], torch.Tensor):
+            track_tensor(args[0], proxy, constant=None, tracer=self.tracer)
+        return out
+
+
+def run_inline(gm, args):
+    """Runs a graph of operators on `args`; an active trace records its nodes as they are."""
+    mode = get_proxy_mode()
+    if mode is None:
+        return gm(*args)
+    with _disable_infra_mode(_PROXY):
+        return _Inliner(gm, mode).run(*args)

@@ -1,0 +1,1 @@
+"""Passes as objects, and running them in order."""
