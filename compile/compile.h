@@ -4,6 +4,10 @@
 
 #include "compile/graph.h"
 
+namespace fb::triton {
+struct Table;  // compile/triton/launch.h
+}
+
 namespace fb::compile {
 
 struct Statistics {

@@ -7,13 +7,14 @@
 #include <cstring>
 #include <vector>
 
+#include "compile/compile.h"
 #include "compile/triton/launch.h"
 #include "compile/triton/program.h"
 
 namespace fb::py {
 namespace {
 
-using triton::table;
+const triton::Table& table() { return *compile::compiler().triton; }
 
 // ---- programs ----
 int64_t whole(PyObject* o) {

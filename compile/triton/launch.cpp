@@ -154,11 +154,6 @@ const tile::Named* named(const char* name) {
   return nullptr;
 }
 }  // namespace
+constinit const Table table{make_kernel, facts, listing, launch, named};
 
 }  // namespace fb::triton
-
-extern "C" [[gnu::visibility("default")]] const fb::triton::Table* fb_triton() {
-  using namespace fb::triton;
-  static constexpr Table t{make_kernel, facts, listing, launch, named};
-  return &t;
-}

@@ -48,9 +48,6 @@ struct Table {
   void (*launch)(const Kernel& k, const int64_t* words, int count, const int64_t grid[3]);
   const tile::Named* (*named)(const char* name);   // a function by its name; null where there is none
 };
-// Raises RuntimeError where libtorch_compile cannot be loaded.
-const Table& table();
+extern const Table table;
 
 }  // namespace fb::triton
-
-extern "C" const fb::triton::Table* fb_triton();
