@@ -352,6 +352,14 @@ def test_identity_of_arguments():
         assert torch.equal(f(*args), g(*args))
 
 
+def test_what_is_given_back_is_the_object_itself():
+    first, second = torch.ones(2), [torch.ones(2)]
+    f = torch.compile(lambda x, c, d: (x.add_(1), x, c, d, c[0]), backend="eager", fullgraph=True)
+    for c, d in ((second, second), (second, [second[0]]), ([second[0]], second)):
+        a, b, e, g, h = f(first, c, d)
+        assert a is first and b is first and e is c and g is d and h is c[0]
+
+
 def test_overlapping_arguments():
     def f(x, y):
         x.add_(1)

@@ -25,7 +25,11 @@ def stand_in(t):
             copy = torch.as_strided(t.detach(), (span,), (1,)).clone().as_strided(t.shape, t.stride()) \
                 if not (t.is_conj() or t.is_neg()) else t.detach().clone()
         else:
-            copy = torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device=t.device).copy_(t.detach())
+            copy = torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device=t.device)
+            try:
+                copy.copy_(t.detach())
+            except RuntimeError:
+                raise Unsupported("a tensor whose elements overlap in memory") from None
     return copy.detach().requires_grad_(t.requires_grad) if t.requires_grad else copy.detach()
 
 
