@@ -35,7 +35,7 @@ _UNSAFE = frozenset("""item tolist numpy __bool__ __int__ __float__ __index__ __
     col_indices map_ map2_ apply_ reinforce new_tensor __cuda_array_interface__ type module_load _make_subclass
     __setattr__ __delattr__ __setitem__ __torch_function__ matrix_rank grad_dtype is_conj is_neg is_inference choose_qparams_optimized
     gradient trapz_ ormqr_ pack_padded_sequence pad_packed_sequence to_padded_tensor nested_to_padded_tensor
-    _assert_async is_distributed multilabel_margin_loss_ save load seed manual_seed set_rng_state""".split())
+    _assert_async is_distributed multilabel_margin_loss_ save load seed manual_seed set_rng_state ctc_loss""".split())
 
 _FACTORIES = ("zeros ones empty full rand randn randint arange eye linspace logspace tensor as_tensor scalar_tensor zeros_like "
               "ones_like empty_like full_like rand_like randn_like randint_like randperm tril_indices triu_indices normal "
