@@ -35,10 +35,6 @@ _BINARY = {0: "add", 1: "and_", 2: "floordiv", 3: "lshift", 4: "matmul", 5: "mul
 _COMPARE = {"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge}
 
 
-class Raised(Exception):
-    """The function raised while it was followed."""
-
-
 class GradMode:
     """with torch.no_grad(), torch.enable_grad() and torch.set_grad_enabled(b)."""
     __slots__ = ("on", "before")
@@ -531,14 +527,6 @@ def _type(run, x, *more):
     return type(x)
 
 
-def _callable(run, x):
-    return callable(x)
-
-
-def _grad_enabled(run):
-    return torch.is_grad_enabled()
-
-
 def _constant(value):
     return lambda run, *args, **kwargs: value
 
@@ -554,8 +542,8 @@ def _cast(run, kind, x):
 _SPECIAL = {
     isinstance: _isinstance, getattr: _getattr, hasattr: _hasattr, len: Run.length, list: _container(list), tuple: _container(tuple),
     set: _set, zip: _zip, enumerate: _enumerate, reversed: _reversed, map: _map, filter: _filter, sum: _sum, any: _any, all: _all,
-    iter: Run.iterate, next: _next, type: _type, callable: _callable, abs: _abs, pow: _pow, round: _round,
-    torch.is_grad_enabled: _grad_enabled, torch.get_default_dtype: _query(torch.get_default_dtype),
+    iter: Run.iterate, next: _next, type: _type, callable: lambda run, x: callable(x), abs: _abs, pow: _pow, round: _round,
+    torch.is_grad_enabled: _query(torch.is_grad_enabled), torch.get_default_dtype: _query(torch.get_default_dtype),
     torch.is_tensor: lambda run, x: isinstance(x, torch.Tensor), __import__("typing").cast: _cast,
     **{f: _of_constants(f) for f in (int, float, bool, str, complex, max, min, sorted, divmod, range, frozenset, dict, bytes, chr, ord,
                                      slice)},
