@@ -111,6 +111,7 @@ PURE = {
     "half": (lambda x: (x.half() * 3 + 1).sum(-1), 1),
     "nested functions": (lambda x: (lambda f, y: f(f(y)))(lambda z: z * x, x), 1),
     "cumulative": (lambda x: x.cumsum(-1) / torch.arange(1, x.shape[-1] + 1), 1),
+    "fused attention": (lambda x, y: F.scaled_dot_product_attention(x[None], y[None], y[None]), 2),
     "einsum": (lambda x, y: torch.einsum("ij,kj->ik", x, y), 2),
     "where": (lambda x, y: torch.where(x > 0, x, y * 0.1), 2),
     "comparison of sizes": (lambda x: x.sum(0) if x.shape[0] > x.size(1) else x.sum(1), 1),
@@ -219,12 +220,21 @@ class Model(nn.Module):
         return self.head(self.norm(x))
 
 
+class First(nn.Module):
+    def forward(self, x):
+        return x[0]
+
+
 MODULES = {
     "mlp": (lambda: nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.ReLU(inplace=True), nn.Dropout(0.3), nn.Linear(16, 4)),
             lambda: torch.randn(5, 8)),
     "convolutions": (lambda: nn.Sequential(nn.Conv2d(3, 6, 3, padding=1), nn.BatchNorm2d(6), nn.SiLU(), nn.MaxPool2d(2), nn.Flatten(),
                                            nn.Linear(6 * 16, 5)), lambda: torch.randn(2, 3, 8, 8)),
     "transformer": (Model, lambda: torch.randint(11, (2, 7))),
+    "lstm": (lambda: nn.Sequential(nn.LSTM(4, 5, batch_first=True), First()), lambda: torch.randn(2, 3, 4)),
+    "encoder layer": (lambda: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), lambda: torch.randn(2, 3, 8)),
+    "transposed convolution": (lambda: nn.Sequential(nn.ConvTranspose2d(3, 4, 3, stride=2), nn.InstanceNorm2d(4, affine=True),
+                                                     nn.PReLU(), nn.Upsample(scale_factor=2)), lambda: torch.randn(2, 3, 4, 4)),
     "norms": (lambda: nn.Sequential(nn.GroupNorm(2, 8), nn.RMSNorm(8), nn.Softplus(), nn.Softmax(-1)), lambda: torch.randn(3, 8)),
 }
 
@@ -350,6 +360,14 @@ def test_identity_of_arguments():
     a, b = torch.ones(2), torch.ones(2)
     for args in [(a, b), (a, a), (b, a), (b, b)]:
         assert torch.equal(f(*args), g(*args))
+
+
+def test_what_is_given_back_is_the_object_itself():
+    first, second = torch.ones(2), [torch.ones(2)]
+    f = torch.compile(lambda x, c, d: (x.add_(1), x, c, d, c[0]), backend="eager", fullgraph=True)
+    for c, d in ((second, second), (second, [second[0]]), ([second[0]], second)):
+        a, b, e, g, h = f(first, c, d)
+        assert a is first and b is first and e is c and g is d and h is c[0]
 
 
 def test_overlapping_arguments():

@@ -19,7 +19,7 @@ TENSOR_TYPES = frozenset({torch.Tensor, torch.nn.Parameter} |
 # Attributes and methods that say what a tensor is. Those of the second set tell of its shape.
 TENSOR_FACTS = frozenset("""dtype device layout requires_grad is_cuda is_cpu is_meta is_sparse is_quantized is_nested
     is_mkldnn is_mps is_xla is_xpu is_sparse_csr itemsize ndim dim ndimension element_size is_floating_point is_complex
-    is_signed get_device is_inference is_sparse_csc""".split())
+    is_signed get_device is_sparse_csc""".split())
 TENSOR_SHAPE_FACTS = frozenset("shape size numel nelement stride is_contiguous nbytes __len__ is_same_size".split())
 TENSOR_PARTS = frozenset("T mT H mH real imag".split())
 
@@ -33,9 +33,9 @@ _UNSAFE = frozenset("""item tolist numpy __bool__ __int__ __float__ __index__ __
     align_to refine_names _version grad grad_fn is_leaf data name output_nr retains_grad volatile storage_offset
     as_strided_ sparse_resize_ swap_tensors to_sparse to_dense coalesce is_coalesced indices values _indices _values crow_indices
     col_indices map_ map2_ apply_ reinforce new_tensor __cuda_array_interface__ type module_load _make_subclass
-    __setattr__ __delattr__ __setitem__ __torch_function__ matrix_rank grad_dtype is_conj is_neg choose_qparams_optimized
+    __setattr__ __delattr__ __setitem__ __torch_function__ matrix_rank grad_dtype is_conj is_neg is_inference choose_qparams_optimized
     gradient trapz_ ormqr_ pack_padded_sequence pad_packed_sequence to_padded_tensor nested_to_padded_tensor
-    _assert_async is_distributed multilabel_margin_loss_ save load seed manual_seed set_rng_state""".split())
+    _assert_async is_distributed multilabel_margin_loss_ save load seed manual_seed set_rng_state ctc_loss""".split())
 
 _FACTORIES = ("zeros ones empty full rand randn randint arange eye linspace logspace tensor as_tensor scalar_tensor zeros_like "
               "ones_like empty_like full_like rand_like randn_like randint_like randperm tril_indices triu_indices normal "
@@ -50,8 +50,7 @@ _SIZE_TAKERS = frozenset("""view reshape expand repeat tile narrow narrow_copy s
     new_empty_strided new topk unfold unfold_copy flatten squeeze diag diagonal diag_embed diagonal_copy broadcast_to interpolate
     upsample upsample_bilinear upsample_nearest pad constant_pad_nd adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
     adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d fold as_strided as_strided_copy permute permute_copy transpose
-    movedim moveaxis sum_to_size tensordot rot90 stft istft multinomial nonzero_static select slice_copy unbind stack cat
-    atleast_1d sum mean prod amax amin argmax argmin var std logsumexp norm""".split()) - frozenset("stack cat atleast_1d".split())
+    movedim moveaxis sum_to_size tensordot rot90 stft istft multinomial nonzero_static select slice_copy unbind sum mean prod amax amin argmax argmin var std logsumexp norm""".split())
 RANDOM_WITHOUT_INPUT = frozenset("rand randn randint randperm normal".split())
 
 

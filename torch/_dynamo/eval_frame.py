@@ -40,11 +40,11 @@ class Compiled:
     def __init__(self, fn, backend, fullgraph=False, dynamic=None, options=None, limit=None, explain=None):
         self.fn, self.backend, self.fullgraph, self.dynamic, self.options = fn, backend, fullgraph, dynamic, options
         self.limit, self.explain = limit, explain
-        self.entries, self.noticed, self.compiled = [], False, 0
+        self.reset()
         _registry().add(self)
 
     def reset(self):
-        self.entries, self.noticed, self.compiled = [], False, 0
+        self.entries, self.noticed, self.raised = [], False, 0
 
     def __call__(self, *args, **kwargs):
         entries = self.entries
@@ -66,6 +66,8 @@ class Compiled:
         if config.disable or _stance[0] == "force_eager" or getattr(_following, "on", False) or busy():
             return fn(*args, **kwargs)
         limit = self.limit or config.recompile_limit
+        if self.raised >= limit:
+            return fn(*args, **kwargs)
         if len(self.entries) >= limit:
             if self.fullgraph or config.fail_on_recompile_limit_hit:
                 raise exc.FailOnRecompileLimitHit(f"{getattr(fn, '__qualname__', fn)} was compiled {limit} times, the limit")
@@ -77,6 +79,8 @@ class Compiled:
             entry, error = self.follow(args, kwargs)
         if entry is None:   # the function raises, or what was followed did
             result = fn(*args, **kwargs)
+            self.raised += 1
+            self.notice(f"what was followed raised {type(error).__name__}: {error}")
             if self.fullgraph:
                 raise exc.Unsupported(f"what was followed raised {type(error).__name__}: {error}") from error
             return result
@@ -146,7 +150,6 @@ class Compiled:
                     i.example = None   # tensors of the call that was followed need not live on
         entry = guards.function(result, inputs, len(args), list(kwargs), called, dynamic)
         entry.program = program
-        self.compiled += 1
         return entry, None
 
     def make(self, program, examples):

@@ -9,6 +9,7 @@ Known are the instructions of CPython 3.11; on other versions nothing is followe
 import builtins
 import collections
 import dis
+import enum
 import functools
 import operator
 import sys
@@ -32,10 +33,6 @@ _VIEWS = (type({}.keys()), type({}.values()), type({}.items()), type(collections
 _BINARY = {0: "add", 1: "and_", 2: "floordiv", 3: "lshift", 4: "matmul", 5: "mul", 6: "mod", 7: "or_", 8: "pow", 9: "rshift",
            10: "sub", 11: "truediv", 12: "xor"}
 _COMPARE = {"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge}
-
-
-class Raised(Exception):
-    """The function raised while it was followed."""
 
 
 class GradMode:
@@ -64,6 +61,21 @@ def contains_tensor(x):
     if t is slice:
         return contains_tensor((x.start, x.stop, x.step))
     return False
+
+
+def is_plain(x):
+    """Whether x, and all in it, are constants or classes: to compare it or to write it calls no code of a user."""
+    t = type(x)
+    if t in allowed.CONSTANT_TYPES or t is type or isinstance(x, (types.FunctionType, TensorMethod)):
+        return True
+    if t in (list, tuple, set, frozenset) or t in _VIEWS:
+        return all(map(is_plain, x))
+    if t in (dict, collections.OrderedDict):
+        return all(is_plain(k) and is_plain(v) for k, v in x.items())
+    if t is slice:
+        return is_plain((x.start, x.stop, x.step))
+    return isinstance(x, (enum.Enum, type)) and all(type(c).__module__ in ("builtins", "enum") and "__eq__" not in vars(c)
+                                                    for c in (t, *t.__mro__[:-1]) if c.__module__ not in ("enum", "builtins"))
 
 
 class Run:
@@ -259,16 +271,17 @@ class Run:
         if t in allowed.CONSTANT_TYPES:
             if contains_tensor((args, kwargs)):
                 raise Unsupported(f"{t.__name__}.{name} of a tensor")
-            if name in ("join",):
-                return f(*(list(a) for a in args))
+            args = tuple(list(a) if type(a) in _ITERATORS else a for a in args)
+            if not is_plain((args, kwargs)):
+                raise Unsupported(f"{t.__name__}.{name} of what are no constants")
             return self._pure(f, args, kwargs)
         if isinstance(owner, type):
             if owner in (dict,) and name == "fromkeys":
                 return f(*args)
             raise Unsupported(f"{owner.__name__}.{name}")
         if isinstance(owner, tuple) or t in allowed.LOCAL_TYPES or t in _VIEWS:
-            if name in ("index", "count", "remove", "sort") and contains_tensor((owner, args)):
-                raise Unsupported(f"{t.__name__}.{name} with tensors")
+            if name in ("index", "count", "remove", "sort", "__contains__") and not is_plain((owner, args)):
+                raise Unsupported(f"{t.__name__}.{name} with what are no constants")
             if name in allowed.READING or isinstance(owner, tuple):
                 return f(*args, **kwargs)
             if name in allowed.WRITING and not self.reach.is_outside(owner):
@@ -316,12 +329,14 @@ class Run:
             if any(type(a) not in allowed.CONSTANT_TYPES and type(a) not in allowed.LOCAL_TYPES and not isinstance(a, tuple)
                    for a in args):
                 for a in args:
-                    if isinstance(a, type) or isinstance(a, (Module, __import__("enum").Enum)) and f in (operator.eq, operator.ne):
+                    if isinstance(a, type) or isinstance(a, (Module, enum.Enum)) and f in (operator.eq, operator.ne):
                         continue
                     if type(a) not in allowed.CONSTANT_TYPES and type(a) not in allowed.LOCAL_TYPES:
                         raise Unsupported(f"{f.__name__} of a {type(a).__name__}")
             if f in _COMPARE.values() and contains_tensor(args):
                 raise Unsupported("containers of tensors are compared")
+            if (f in _COMPARE.values() or f is operator.mod or f is operator.contains) and not is_plain(args):
+                raise Unsupported(f"{f.__name__} of what are no constants")
             return f(*args, **kwargs)
         if f in (operator.index, operator.truth, operator.not_, operator.contains, operator.countOf, operator.indexOf,
                  operator.concat):
@@ -480,6 +495,8 @@ def _of_constants(f):
         args = [list(a) if type(a) in _ITERATORS or type(a) in _VIEWS else a for a in args]
         if contains_tensor(args):
             raise Unsupported(f"{f.__name__} of tensors gives Python their data")
+        if not is_plain((args, kwargs)) and f not in (dict, frozenset, slice):
+            raise Unsupported(f"{f.__name__} of what are no constants")
         return run._pure(f, args, kwargs)
     return call
 
@@ -510,14 +527,6 @@ def _type(run, x, *more):
     return type(x)
 
 
-def _callable(run, x):
-    return callable(x)
-
-
-def _grad_enabled(run):
-    return torch.is_grad_enabled()
-
-
 def _constant(value):
     return lambda run, *args, **kwargs: value
 
@@ -533,8 +542,8 @@ def _cast(run, kind, x):
 _SPECIAL = {
     isinstance: _isinstance, getattr: _getattr, hasattr: _hasattr, len: Run.length, list: _container(list), tuple: _container(tuple),
     set: _set, zip: _zip, enumerate: _enumerate, reversed: _reversed, map: _map, filter: _filter, sum: _sum, any: _any, all: _all,
-    iter: Run.iterate, next: _next, type: _type, callable: _callable, abs: _abs, pow: _pow, round: _round,
-    torch.is_grad_enabled: _grad_enabled, torch.get_default_dtype: _query(torch.get_default_dtype),
+    iter: Run.iterate, next: _next, type: _type, callable: lambda run, x: callable(x), abs: _abs, pow: _pow, round: _round,
+    torch.is_grad_enabled: _query(torch.is_grad_enabled), torch.get_default_dtype: _query(torch.get_default_dtype),
     torch.is_tensor: lambda run, x: isinstance(x, torch.Tensor), __import__("typing").cast: _cast,
     **{f: _of_constants(f) for f in (int, float, bool, str, complex, max, min, sorted, divmod, range, frozenset, dict, bytes, chr, ord,
                                      slice)},
@@ -733,6 +742,8 @@ class Frame:
             raise Unsupported("a search among tensors gives Python their data")
         t = type(where)
         if t in allowed.CONSTANT_TYPES or t in allowed.LOCAL_TYPES or t in _VIEWS or isinstance(where, tuple):
+            if not is_plain(x) or not is_plain(tuple(where) if isinstance(where, dict) else where):
+                raise Unsupported("a search among what are no constants")
             found = x in where
         else:
             found = self.r.truth(self.r.call(self.r.reach.attribute(where, "__contains__"), (x,), {}))

@@ -59,7 +59,7 @@ class Program:
     static: sizes are those of the examples in every call. aliases, known where gradients are wanted: an output
     shares memory with another or an input. writes, known likewise: an input is written. roots,
     known likewise: how many outputs require grad.
-    grad_mode: grad mode is switched on the way. draws: random numbers come from steps without a tensor as input.
+    grad_mode: grad mode is switched on the way. attention: a step is an attention. draws: random numbers come from steps without a tensor as input.
     """
 
     def __init__(self, inputs, steps, outputs):

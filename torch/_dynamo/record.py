@@ -25,7 +25,11 @@ def stand_in(t):
             copy = torch.as_strided(t.detach(), (span,), (1,)).clone().as_strided(t.shape, t.stride()) \
                 if not (t.is_conj() or t.is_neg()) else t.detach().clone()
         else:
-            copy = torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device=t.device).copy_(t.detach())
+            copy = torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device=t.device)
+            try:
+                copy.copy_(t.detach())
+            except RuntimeError:
+                raise Unsupported("a tensor whose elements overlap in memory") from None
     return copy.detach().requires_grad_(t.requires_grad) if t.requires_grad else copy.detach()
 
 
@@ -41,7 +45,7 @@ class Recorder:
         self.outside = {}     # id of a tensor from outside: (tensor, its stand-in, source)
         self.keep = []
         self.calls = self.count = 0
-        self.changes_grad_mode = self.draws_without_input = False
+        self.changes_grad_mode = self.draws_without_input = self.attends = False
 
     def _next(self):
         self.count += 1
@@ -85,6 +89,8 @@ class Recorder:
             raise Unsupported(f"{name}: the shape of the result depends on data")
         args, kwargs = self.real(tuple(args)), self.real(dict(kwargs))
         step = Step(Value(self._next()), f, self._argument(args), self._argument(kwargs), method)
+        if name in ("scaled_dot_product_attention", "multi_head_attention_forward"):
+            self.attends = True
         if name in allowed.RANDOM_WITHOUT_INPUT:
             self.draws_without_input = True
         result = getattr(args[0], f)(*args[1:], **kwargs) if method else f(*args, **kwargs)
@@ -127,7 +133,7 @@ class Recorder:
     def program(self, outputs):
         """The Program with these tensors as its outputs."""
         made = Program(self.inputs, self.steps, [self.values[id(t)] for t in outputs])
-        made.facts = {"grad_mode": self.changes_grad_mode, "draws": self.draws_without_input}
+        made.facts = {"grad_mode": self.changes_grad_mode, "draws": self.draws_without_input, "attention": self.attends}
         if torch.is_grad_enabled() and any(t.requires_grad for t, _, _ in self.outside.values()):
             places = [t.untyped_storage().data_ptr() for t in (*(x[1] for x in self.outside.values()), *outputs) if t.numel()]
             made.facts["aliases"] = len(set(places)) != len(places)

@@ -64,8 +64,9 @@ def inductor(gm, example_inputs, options=None):
         if not facts.get("draws"):
             made = joint(gm, example_inputs, lambda half, examples: _inductor.compile(half.forward, examples, **more))
         return made or gm.forward
-    # A draw that has no tensor among its inputs is not seen by a trace of tensors.
-    return gm.forward if facts.get("draws") else _inductor.compile(gm.forward, example_inputs, **more)
+    # A draw that has no tensor among its inputs is not seen by a trace of tensors. Attention without gradients has a kernel
+    # of its own, whose bits are not those of what a trace takes it apart into.
+    return gm.forward if facts.get("draws") or facts.get("attention") else _inductor.compile(gm.forward, example_inputs, **more)
 
 
 for _backend, _ in _backends.values():
