@@ -118,6 +118,17 @@ PyObject* op_vectorcall_by_schema(PyObject* self, PyObject* const* args, size_t 
   FB_PY_END(nullptr)
 }
 
+// A lowered or composite card's program over other cards, run here: layers below see its parts.
+PyObject* op_vectorcall_lowering(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  FB_PY_BEGIN
+  ParsedCall c;
+  parse_call(*as(self)->binding, args, PyVectorcall_NARGS(nargsf), kwnames, c);
+  Results r;
+  c.op->card->body(*c.op, c.v, r);
+  return wrap_results(*c.op, r);
+  FB_PY_END(nullptr)
+}
+
 // Methods of operators whose schema has `self` further on (where, polygamma): the tensor goes to its place.
 PyObject* op_vectorcall_by_self(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   FB_PY_BEGIN
@@ -434,11 +445,13 @@ PyObject* py_op_overloads(PyObject*, PyObject* name) {
   return l;
   FB_PY_END(nullptr)
 }
-// _op(name, overload or None): a callable for one overload, or for the whole packet.
+// _op(name, overload or None, lowering=False): a callable for one overload, or for the whole packet; with `lowering` the
+// program over other cards that stands for the overload, None where it has none.
 PyObject* py_op(PyObject*, PyObject* args) {
   FB_PY_BEGIN
   const char *name, *overload = nullptr;
-  if (!PyArg_ParseTuple(args, "s|z:_op", &name, &overload)) return nullptr;
+  int lowering = 0;
+  if (!PyArg_ParseTuple(args, "s|zp:_op", &name, &overload, &lowering)) return nullptr;
   Packet* p = find_packet(name);
   if (!p) Py_RETURN_NONE;
   if (!overload) {
@@ -453,11 +466,16 @@ PyObject* py_op(PyObject*, PyObject* args) {
   for (auto* list : {&b.plain, &b.with_out})
     for (const Signature& s : *list)
       if (s.op->schema.overload == want) {
+        if (lowering && (s.op->form != OpForm::functional || !s.op->card->body || s.op->card->forms & form::library)) Py_RETURN_NONE;
         auto* one = new Binding;
         one->packet = p;
         one->plain.push_back(s);
         one->with_out.push_back(s);
         PyObject* f = make_callable(&OpFunctionType, one, std::string(name) + "." + overload, "torch.ops.aten");
+        if (lowering) {
+          as(f)->call = op_vectorcall_lowering;
+          return f;
+        }
         as(f)->call = op_vectorcall_by_schema;
         return f;
       }

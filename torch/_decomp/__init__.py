@@ -3,6 +3,8 @@
 `get_decompositions([op, ...])` is a table of some, `core_aten_decompositions()` of all that are not in the core set;
 `make_fx(..., decomposition_table=table)` follows one.
 """
+import torch
+from torch import _C
 from torch._ops import OpOverload, OpOverloadPacket
 
 __all__ = ["decomposition_table", "pre_autograd_decomposition_table", "meta_table", "register_decomposition",
@@ -48,6 +50,21 @@ def _load():
     if not _loaded:
         _loaded = True
         from torch._decomp import decompositions  # noqa: F401
+        _add_lowerings()
+
+
+def _add_lowerings():
+    """Cards that are computed by a program over other cards are decomposed by that program."""
+    for name in _C._op_names():
+        packet = None
+        for overload in _C._op_overloads(name) if "::" not in name else ():
+            if _C._op_info(name if overload == "default" else f"{name}.{overload}")["kind"] != "lowered":
+                continue
+            packet = packet or getattr(torch.ops.aten, name)
+            op = getattr(packet, overload)
+            program = _C._op(name, overload, True)
+            if program is not None and op not in decomposition_table:
+                decomposition_table[op] = program
 
 
 def get_decompositions(aten_ops, type="post_autograd"):

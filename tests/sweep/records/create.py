@@ -257,6 +257,8 @@ op(
 
 # ---- copies and casts ----
 op("clone", unary(special=False), lambda x: x, types=ANY)
+for name in ("lift", "lift_fresh", "lift_fresh_copy"):
+    op(name, unary(special=False), lambda x: x, types=ANY)
 op("contiguous", calls(call(T(2, 3)), call(T())), lambda x: x, types=ANY)
 
 
