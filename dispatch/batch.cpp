@@ -234,8 +234,8 @@ void run_batched(const OpEntry& op, const Value* args, Results& out, const Ref<L
   }
   Outside outside(*level);
   if (random && batch_random(*c)) return;
-  if (dynamic_operators().count(f.schema.name)) raise_dynamic(op);
   if (const BatchRun rule = rule_of(f); rule && rule(*c)) return;
+  if (dynamic_operators().count(f.schema.name)) raise_dynamic(op);
   if (kind == CardKind::pointwise && batch_pointwise(*c)) return;
   if (kind == CardKind::view && batch_view(*c)) return;
   if (has_dims(op.schema) && batch_dims(*c)) return;

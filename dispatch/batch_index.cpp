@@ -162,6 +162,16 @@ bool index_fill(BatchCall& c) {
 }
 FB_BATCH("index_fill_.int_Scalar", index_fill)
 
+// A mask that is the same for all examples takes as many elements of each.
+bool masked_take(BatchCall& c) {
+  if (c.batched(1)) return false;
+  const Tensor at = op<"nonzero">(op<"reshape">(c.front(1), Ints{-1}));
+  const Tensor rows = op<"reshape">(c.front(0), Ints{c.n, numel_of(c.shape(0))});
+  c.give(op<"index_select">(rows, int64_t(1), op<"reshape">(at, Ints{-1})));
+  return true;
+}
+FB_BATCH("_masked_take", masked_take)
+
 // Where a vector of indices points along a dimension of self, [1.., size, 1..].
 Tensor pointed_at(BatchCall& c, int64_t dim) {
   const Ints sizes = c.shape(0);

@@ -410,7 +410,7 @@ op(
         call(T(5)),
         call(T(2, 4), correction=0),
         call(T(2, 4), fweights=T(4, dtype=torch.int64, values=[1, 2, 1, 3])).but(meta=False),
-        call(T(2, 4), aweights=T(4, lo=0.1, grad=False)).but(types="f", meta=False),
+        call(T(2, 4), aweights=T(4, lo=0.1, grad=False)).but(types="f", meta=False, batch=False),
     ),
     lambda x, correction=1, **k: np.cov(x, ddof=correction, **k),
     types="fci",
