@@ -179,6 +179,8 @@ struct LibraryInit {
     try {
       Library m(kind, ns, key);
       block(m);
+    } catch (const fb::Error& e) {
+      fb::library_note_error(e.what());
     } catch (const std::exception& e) {
       fb::library_note_error(e.what());
     }
