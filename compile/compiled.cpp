@@ -90,6 +90,8 @@ bool accepts(const OpEntry& op, const Value* args, std::string* why) {
     return prepare_point(op, args, c, why);
   }
   if (!find_tile_reduction(op.card->schema)) return no("its card has no passes");
+  // One element or none: there is nothing to loop over, and the operator itself is called.
+  if (args[0].tag == Tag::tensor && (args[0].tensor().ndim() == 0 || args[0].tensor().numel() == 0)) return true;
   Results shape;
   shape_of(op, args, shape);
   std::vector<Tensor> results;
