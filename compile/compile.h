@@ -28,6 +28,7 @@ struct Compiler {
   // eager one. Below autograd. Raises NotImplementedError where accepts says no.
   void (*run)(const OpEntry& op, const Value* args, Results& out);
   Statistics (*statistics)();
+  const triton::Table* triton;   // kernels of the Triton language
 
   Compiled* (*make)(Graph g);
   void (*drop)(Compiled* c);

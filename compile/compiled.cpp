@@ -6,6 +6,7 @@
 #include "compile/fuse/plan.h"
 #include "compile/fuse/reductions.h"
 #include "compile/point_call.h"
+#include "compile/triton/launch.h"
 #include "core/error.h"
 #include "dispatch/thread_state.h"
 
@@ -128,6 +129,6 @@ void run(const OpEntry& op, const Value* args, Results& out) {
 
 extern "C" [[gnu::visibility("default")]] const fb::compile::Compiler* fb_compiler() {
   using namespace fb::compile;
-  static constexpr Compiler c{accepts, run, statistics, make, drop, call, describe};
+  static constexpr Compiler c{accepts, run, statistics, &fb::triton::table, make, drop, call, describe};
   return &c;
 }
