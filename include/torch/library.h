@@ -42,7 +42,17 @@ template <> struct TypeWord<fb::TensorSpan> { static constexpr const char* text 
 template <> struct TypeWord<std::vector<int64_t>> { static constexpr const char* text = "int[]"; };
 template <> struct TypeWord<fb::Ints> { static constexpr const char* text = "int[]"; };
 template <> struct TypeWord<std::vector<double>> { static constexpr const char* text = "float[]"; };
-template <class T> struct TypeWord<std::optional<T>> { static inline const std::string text = std::string(TypeWord<T>::text) + "?"; };
+template <class T> struct TypeWord<std::optional<T>> {
+  // Made when compiled: blocks run while other statics of the shared object are not there yet.
+  static constexpr auto chars = [] {
+    constexpr size_t n = std::string_view(TypeWord<T>::text).size();
+    std::array<char, n + 2> a{};
+    for (size_t i = 0; i < n; ++i) a[i] = TypeWord<T>::text[i];
+    a[n] = '?';
+    return a;
+  }();
+  static constexpr const char* text = chars.data();
+};
 
 template <class R> struct ReturnWord {
   static std::string text() { return TypeWord<R>::text; }
