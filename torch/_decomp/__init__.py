@@ -85,7 +85,7 @@ def remove_decompositions(decompositions, aten_ops):
 
 # Operators with a decomposition that are left as they are where only core operators are wanted.
 _CORE = ("_softmax", "_log_softmax", "gelu", "native_layer_norm", "native_group_norm", "leaky_relu", "elu", "hardtanh",
-         "silu_", "embedding", "var", "expand", "squeeze", "unsqueeze", "fill")
+         "silu_", "index_put", "scatter", "scatter_add", "scatter_reduce", "index_add", "repeat", "embedding", "var", "expand", "squeeze", "unsqueeze", "fill")
 
 
 def core_aten_decompositions():
