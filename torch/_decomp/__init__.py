@@ -55,7 +55,7 @@ def _load():
 
 def _add_lowerings():
     """Cards that are computed by a program over other cards are decomposed by that program."""
-    for name in _C._op_names():
+    for name in (n for n in _C._op_names() if not n.endswith("_")):
         packet = None
         for overload in _C._op_overloads(name) if "::" not in name else ():
             if _C._op_info(name if overload == "default" else f"{name}.{overload}")["kind"] != "lowered":
