@@ -1,4 +1,6 @@
 """Decompositions give the results of the operators that they stand for."""
+import types
+
 import pytest
 import torch
 from torch._decomp import core_aten_decompositions, decomposition_table, get_decompositions, register_decomposition
@@ -64,7 +66,8 @@ def test_every_decomposition_has_a_case():
     have = {c[0].split(".")[0] for c in CASES}
     alike = {"mse_loss_backward", "_unsafe_view", "unsafe_split", "log_sigmoid_forward", "silu_backward", "sigmoid_backward",
              "tanh_backward", "threshold_backward"}
-    assert {o._overloadpacket.__name__ for o in decomposition_table} - alike <= have
+    written = {o._overloadpacket.__name__ for o, f in decomposition_table.items() if isinstance(f, types.FunctionType)}
+    assert written - alike <= have
 
 
 def test_tables():

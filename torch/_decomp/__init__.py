@@ -55,7 +55,7 @@ def _load():
 
 def _add_lowerings():
     """Cards that are computed by a program over other cards are decomposed by that program."""
-    for name in _C._op_names():
+    for name in (n for n in _C._op_names() if not n.endswith("_")):
         packet = None
         for overload in _C._op_overloads(name) if "::" not in name else ():
             if _C._op_info(name if overload == "default" else f"{name}.{overload}")["kind"] != "lowered":
@@ -85,7 +85,7 @@ def remove_decompositions(decompositions, aten_ops):
 
 # Operators with a decomposition that are left as they are where only core operators are wanted.
 _CORE = ("_softmax", "_log_softmax", "gelu", "native_layer_norm", "native_group_norm", "leaky_relu", "elu", "hardtanh",
-         "silu_", "embedding", "var", "expand", "squeeze", "unsqueeze", "fill")
+         "silu_", "index_put", "scatter", "scatter_add", "scatter_reduce", "index_add", "repeat", "embedding", "var", "expand", "squeeze", "unsqueeze", "fill")
 
 
 def core_aten_decompositions():
