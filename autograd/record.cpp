@@ -347,12 +347,13 @@ void autograd_invoke_inplace(const OpEntry& op, const Value* args, Results& out,
   if (record && differentiable(self)) check_inplace(self, op.schema.name.c_str());
   OpNode* node = record && differentiable(self) ? make_node(op, args, true) : nullptr;
   Ref<Node> ref(node);
+  const OneWrite write(self);
   if (flags & kLayered) run_resolved(op, args, out, flags);  // what a layer runs is its own affair
   else {
     GradMode no(false);
     run_resolved(op, args, out, flags);
   }
-  if (!self->inference) self->bump_version();
+  if (!self->inference) write.count(self);
   AutogradMeta* own = find_meta(self);
   if (op.card->kind == CardKind::view && own && own->view) {
     // Only the geometry changed; the window on the base is made anew from it.

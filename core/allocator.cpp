@@ -461,6 +461,17 @@ struct ThreadCacheOwner {
   }
 };
 
+#ifdef __SANITIZE_ADDRESS__
+// The sanitizer watches the edges of each block, and what is done with it after its end.
+void* cpu_allocate(size_t nbytes, bool* is_zero) {
+  if (is_zero) *is_zero = false;
+  void* p = nullptr;
+  if (nbytes && (nbytes > SIZE_MAX / 4 || posix_memalign(&p, 64, nbytes)))
+    raise(ErrorKind::out_of_memory, text("out of memory: ", uint64_t(nbytes), " bytes were asked for"));
+  return p;
+}
+void cpu_free(void* p, size_t) noexcept { std::free(p); }
+#else
 void* cpu_allocate(size_t nbytes, bool* is_zero) {
   ThreadCache* t = this_cache;
   if (nbytes - 1 < small_limit && t) [[likely]] {
@@ -490,5 +501,6 @@ void cpu_free(void* p, size_t nbytes) noexcept {
   }
   ThreadCacheOwner::overflow(p, nbytes);
 }
+#endif
 
 }  // namespace fb

@@ -14,6 +14,11 @@ constexpr size_t kInlineBytes = 192;
 
 constexpr size_t kHeader = (sizeof(Storage) + 63) / 64 * 64;
 constexpr size_t kBlock = kHeader + kInlineBytes;
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kExact = true;  // a block ends where its data does, so that what goes beyond is seen
+#else
+constexpr bool kExact = false;
+#endif
 
 }  // namespace
 
@@ -28,7 +33,7 @@ Ref<Storage> Storage::allocate(size_t nbytes, Device device) {
     s->device = device;
     return Ref<Storage>(s);
   }
-  void* mem = cpu_allocate(kBlock);
+  void* mem = cpu_allocate(kExact ? kHeader + (device.is_cpu() ? nbytes : 0) : kBlock);
   Storage* s = new (mem) Storage;
   s->nbytes = nbytes;
   s->device = device;

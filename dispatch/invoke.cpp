@@ -5,6 +5,7 @@
 #include "dispatch/card.h"
 #include "dispatch/layers.h"
 #include "dispatch/levels.h"
+#include "dispatch/out_rule.h"
 #include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
 #include "dispatch/trace.h"
@@ -169,9 +170,31 @@ void run_generic_inplace(const OpEntry& op, const Value* args, Results& out) {
   out.push(self);
 }
 
+// Memory that out= tensors share with what is read, or with each other.
+void check_out_memory(const OpEntry& op, const Value* args, int nargs, int nout) {
+  const uint32_t forms = op.card->forms;
+  for (int i = 0; i < nout; ++i) {
+    const Tensor& to = args[nargs + i].tensor();
+    if (!to->storage || to.is_meta()) continue;  // no memory
+    for (int k = 0; k < i; ++k)
+      FB_CHECK(to.numel() == 0 || !may_overlap(to, args[nargs + k].tensor()), op.schema.name, ": two of the tensors in out, of shapes ",
+               args[nargs + k].tensor().sizes(), " and ", to.sizes(), ", share memory");
+    if (!(forms & (form::out_apart | form::out_same_or_apart)) || to.numel() == 0) continue;
+    for (uint64_t m = op.functional->schema.tensor_mask; m; m &= m - 1) {
+      const Value& v = args[__builtin_ctzll(m)];
+      if (v.tag != Tag::tensor || !may_overlap(v.tensor(), to)) continue;
+      const Tensor& t = v.tensor();
+      const bool same = t.data() == to.data() && t.sizes() == to.sizes() && t.strides() == to.strides() && t.dtype() == to.dtype();
+      FB_CHECK(same && !(forms & form::out_apart), op.schema.name, ": out of shape ", to.sizes(), " shares memory with an argument of shape ",
+               t.sizes(), "; clone() one of them first");
+    }
+  }
+}
+
 void run_generic_out(const OpEntry& op, const Value* args, Results& out) {
   const int nout = int(op.schema.returns.size()), nargs = int(op.schema.args.size()) - nout;
   Results r;
+  check_out_memory(op, args, nargs, nout);
   for (uint64_t m = op.functional->schema.list_mask; m; m &= m - 1) {
     const Value& list = args[__builtin_ctzll(m)];
     if (list.tag != Tag::tensors) continue;
@@ -182,12 +205,16 @@ void run_generic_out(const OpEntry& op, const Value* args, Results& out) {
   }
   GradMode no(false);
   SmallVec<Value, 8> v;
-  if (!(op.functional->schema.tensor_mask | op.functional->schema.list_mask)) {  // a factory makes what out holds
+  const bool factory = !(op.functional->schema.tensor_mask | op.functional->schema.list_mask);
+  if (factory) {  // makes what out holds
     for (int i = 0; i < nargs; ++i) v.push_back(args[i].is_none() && op.schema.args[size_t(i)].type == ArgType::dtype ? Value(args[nargs].tensor().dtype()) : args[i]);
     op.functional->invoke(*op.functional, v.data(), r);
   } else op.functional->invoke(*op.functional, args, r);
   for (int i = 0; i < nout; ++i) {
     const Tensor to = args[nargs + i].tensor();
+    // A truth may be written as uint8, which older programs keep masks in.
+    FB_CHECK(factory || (op.card->forms & form::out_converts) || r[i].dtype() == to.dtype() || (r[i].dtype() == DType::boolean && to.dtype() == DType::u8),
+             op.schema.name, ": out is of type ", to.dtype(), ", the result of type ", r[i].dtype(), "; it is not converted");
     write_out(op, to, r[i]);
     out.push(to);
   }
@@ -292,8 +319,9 @@ void invoke_inplace(const OpEntry& op, const Value* args, Results& out) {
   if ((f & kTraced) && traced(op, args, out)) return;
   if (below_autograd) [[unlikely]] return run_resolved(op, args, out, f);  // the call above counts the write
   if (f & (kRequiresGrad | kTrackedView | kInference | kDual) || tls.inference) return autograd_invoke_inplace(op, args, out, f);
+  const OneWrite write(args[0].tensor());
   run_resolved(op, args, out, f);
-  args[0].t->bump_version();
+  write.count(args[0].tensor());
 }
 
 void invoke_out(const OpEntry& op, const Value* args, Results& out) {
@@ -309,9 +337,12 @@ void invoke_out(const OpEntry& op, const Value* args, Results& out) {
   if ((f & kRequiresGrad) && tls.grad_enabled)
     raise_runtime(op.schema.name, ": out= was given, but an argument requires grad; results written to out= are not "
                   "recorded for backward (use torch.no_grad() or leave out= away)");
+  const int first = int(op.functional->schema.args.size()), last = int(op.schema.args.size());
+  SmallVec<OneWrite, 4> writes;
+  for (int i = first; i < last; ++i) writes.push_back(OneWrite(args[i].tensor()));
   run_resolved(op, args, out, f & ~(kConj | kNeg));
   for (int i = 0; i < out.size(); ++i)
-    if (!out[i]->inference) out[i]->bump_version();
+    if (!out[i]->inference) writes[i].count(out[i]);
 }
 
 }  // namespace

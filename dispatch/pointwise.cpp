@@ -6,6 +6,7 @@
 #include "dispatch/call.h"
 #include "dispatch/pointwise_shape.h"
 #include "dispatch/thread_state.h"
+#include "ops/math/fits.h"
 
 namespace fb {
 namespace {
@@ -302,10 +303,16 @@ struct Prepared {
   Prepared() {}
 };
 
-void fill_attributes(const PointwiseCard& c, const Value* args, DType compute, Scalar* to) {
+// Numbers must fit the type that they meet the elements in, unless the card takes them otherwise. Cards see to integers.
+void fill_attributes(const char* name, const PointwiseCard& c, const Value* args, DType compute, Scalar* to) {
   if (c.attributes) return c.attributes(args, compute, to);
   int n = 0;
-  for (uint64_t m = c.attrs; m; m &= m - 1) to[n++] = args[__builtin_ctzll(m)].scalar();
+  for (uint64_t m = c.attrs; m; m &= m - 1) {
+    const Value& v = args[__builtin_ctzll(m)];
+    const bool small = v.tag == Tag::floating ? v.d > -3e38 && v.d < 3e38 : v.tag != Tag::complex;
+    if (!small && !is_integral(compute, true)) cards::check_fits(name, v.scalar(), cards::number_type_of(compute));
+    to[n++] = v.scalar();
+  }
 }
 
 void prepare(const OpEntry& op, const Value* args, Prepared& p) {
@@ -346,7 +353,7 @@ void run_pointwise(const OpEntry& op, const Value* args, Results& res) {
   const PointwiseBody body = (c.types & types::bit(common)) ? table.forward[p.mode * kTypeSlots + int(common)] : nullptr;
   if (!body)
     raise_not_implemented("operator ", op.schema.name, " is not implemented for type ", common);
-  fill_attributes(c, args, common, p.attrs);
+  fill_attributes(op.schema.name.c_str(), c, args, common, p.attrs);
   const PointwiseRun run = k.loop;
   if (op.form == OpForm::functional) {
     res.push(run_pointwise_body(op.schema.name.c_str(), run, body, p.operands, p.nin, c.bool_operands, common, result, p.attrs, nullptr));
@@ -454,7 +461,7 @@ Tensor run_pointwise_grad(const OpEntry& op, int i, const Tensor& g, const Tenso
     const auto& table = *static_cast<const PointwiseTable*>(op.functional->cpu[0]->table);
     if (table.grads && common != DType::none)
       if (const PointwiseBody body = table.grads[(i * c.modes + mode) * kTypeSlots + int(common)]) {
-        fill_attributes(c, args, common, scalars);
+        fill_attributes(op.schema.name.c_str(), c, args, common, scalars);
         return run_pointwise_body(op.schema.name.c_str(), op.functional->cpu[0]->loop, body, v, n, masks,
                                   common, common, scalars, nullptr);
       }

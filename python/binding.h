@@ -66,6 +66,8 @@ OriginId python_line() noexcept;
 // The same for code that runs without the GIL: noted when it is given up.
 extern __attribute__((tls_model("initial-exec"))) constinit thread_local OriginId line_without_gil;
 
+// Takes the interpreter's lock back; where the interpreter is ending, a thread other than the last never returns.
+void take_lock(PyThreadState* state);  // leaving.cpp
 struct GilRelease {
   PyThreadState* state = nullptr;
   explicit GilRelease(bool on = true) {
@@ -74,7 +76,7 @@ struct GilRelease {
     state = PyEval_SaveThread();
   }
   ~GilRelease() {
-    if (state) PyEval_RestoreThread(state);
+    if (state) take_lock(state);
   }
 };
 struct GilHold {
@@ -139,6 +141,7 @@ void init_transforms(PyObject* m);
 void init_dispatch_mode(PyObject* m);
 void init_schema_object(PyObject* m);
 void init_library(PyObject* m);
+void init_leaving(PyObject* m);
 
 PyObject* tensor_getitem(PyObject* self, PyObject* index);
 int tensor_setitem(PyObject* self, PyObject* index, PyObject* value);

@@ -5,6 +5,7 @@
 #include "dispatch/levels.h"
 #include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
+#include "ops/math/fits.h"
 #include "python/dispatch_mode.h"
 
 namespace fb::py {
@@ -179,7 +180,8 @@ void store_number(char* to, DType d, PyObject* o) {
     } else if (PySequence_Check(o)) raise_value("expected a number at this depth, found a sequence of type ", Py_TYPE(o)->tp_name);
     else raise_type("an element of type ", Py_TYPE(o)->tp_name, " is no number");
   }
-  if (s.is_complex() && !is_complex(d)) raise_type("can't convert the complex number ", s, " to type ", d);
+  if (s.is_complex() && !is_complex(d) && d != DType::boolean) raise_type("can't convert the complex number ", s, " to type ", d);
+  if (is_integral(d) && (s.is_floating() || s.kind() == Scalar::Kind::unsigned_integer)) cards::check_fits("tensor", s, d);
   if (s.is_integral(false) && is_integral(d) && item_size(d) < 8) {
     const int64_t v = s.to_int();
     const int bits = int(item_size(d)) * 8;

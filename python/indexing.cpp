@@ -195,7 +195,7 @@ PyObject* tensor_getitem(PyObject* self, PyObject* index) {
   GilRelease release(r.t.numel() > 32768);
   Tensor out = op<"index">(r.t, idx);
   if (release.state) {
-    PyEval_RestoreThread(std::exchange(release.state, nullptr));
+    take_lock(std::exchange(release.state, nullptr));
   }
   return wrap(out);
   FB_PY_END(nullptr)
@@ -214,6 +214,9 @@ int tensor_setitem(PyObject* self, PyObject* index, PyObject* value) {
   Indexed r = resolve(t, index);
   Scalar s;
   const bool number = !is_tensor(value) && scalar_from(value, s);
+  // A half type takes a number too large for it as infinity, here as in torch.tensor.
+  if (number && s.is_integral() + s.is_floating() && t.is_floating() && t.item_bytes() < 4)
+    visit_types<half, bfloat16, float8_e5m2, float8_e4m3fn>(t.dtype(), [&]<class T>() { s = Scalar(double(float(s.to<T>()))); });
   if (number && !r.advanced && !dispatches(t)) {
     op_list<"fill_">(r.t, s);
     return 0;

@@ -62,6 +62,7 @@ PyMODINIT_FUNC PyInit__C() {
   init_library(m);
   init_triton(m);
   init_compiled(m);
+  init_leaving(m);
   return m;
   FB_PY_END(nullptr)
 }

@@ -457,6 +457,7 @@ PyObject* py_op(PyObject*, PyObject* args) {
   if (!overload) {
     auto* b = new Binding(binding_of(*p));
     b->plain.insert(b->plain.end(), b->with_out.begin(), b->with_out.end());
+    for (Signature& s : b->plain) s.take_schema_defaults();
     PyObject* f = make_callable(&OpFunctionType, b, name, "torch.ops.aten");
     as(f)->call = op_vectorcall_by_schema;
     return f;
@@ -470,7 +471,8 @@ PyObject* py_op(PyObject*, PyObject* args) {
         auto* one = new Binding;
         one->packet = p;
         one->plain.push_back(s);
-        one->with_out.push_back(s);
+        one->plain.back().take_schema_defaults();
+        one->with_out = one->plain;
         PyObject* f = make_callable(&OpFunctionType, one, std::string(name) + "." + overload, "torch.ops.aten");
         if (lowering) {
           as(f)->call = op_vectorcall_lowering;

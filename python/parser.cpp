@@ -5,6 +5,7 @@
 
 #include "autograd/node.h"
 #include "dispatch/levels.h"
+#include "dispatch/library.h"
 
 namespace fb::py {
 
@@ -39,7 +40,11 @@ Signature make_signature(const OpEntry& e) {
   }
   s.factory = dtype && layout && device;
   for (size_t i = 0; i < e.schema.args.size(); ++i) {
-    s.defaults.push_back(e.schema.args[i].default_value);
+    // PyTorch's losses, unlike its torch.ops, do not reduce unless they are told to.
+    const ArgSpec& a = e.schema.args[i];
+    const bool ours = e.card && !(e.card->forms & form::library);
+    const bool reduction = ours && a.name == "reduction" && a.type == ArgType::integer && a.has_default;
+    s.defaults.push_back(reduction ? Value(int64_t(0)) : e.schema.args[i].default_value);
     if (!e.schema.args[i].has_default) s.required = Py_ssize_t(i) + 1;
   }
   const size_t first = !e.schema.args.empty() && e.schema.args[0].type == ArgType::tensor ? 1 : 0;
@@ -182,14 +187,14 @@ bool convert(const ArgSpec& a, PyObject* o, bool numbers, ParsedCall& c, Value& 
       return true;
     }
     case ArgType::floating: {
-      if (PyFloat_Check(o) || (PyLong_Check(o) && !PyBool_Check(o))) {
+      if (PyFloat_Check(o) || PyLong_Check(o)) {
         const double d = PyFloat_AsDouble(o);
         if (d == -1 && PyErr_Occurred()) throw PythonErrorSet{};
         out = Value(d);
         return true;
       }
       Scalar s;
-      if (is_tensor(o) ? tensor_number(o, s) : (!PyBool_Check(o) && number_protocol(o) && scalar_from(o, s))) {
+      if (is_tensor(o) ? tensor_number(o, s) : (number_protocol(o) && scalar_from(o, s))) {
         out = Value(s.to_double());
         return true;
       }
@@ -387,7 +392,7 @@ bool try_signature(const Signature& s, PyObject* const* args, Py_ssize_t nargs, 
         if (why) *why = text("missing argument '", a.name == "self" ? "input" : a.name, "' (position ", int64_t(i) + 1, ")");
         return false;
       }
-      c.v[i] = a.default_value;
+      c.v[i] = s.defaults[i];
       continue;
     }
     if (!convert(a, o, s.op->card && (s.op->card->numbers >> i & 1), c, c.v[i])) {

@@ -13,6 +13,9 @@ struct Signature {
   bool collects = false;          // f(1, 2, 3) stands for f((1, 2, 3))
   bool factory = false;           // takes requires_grad besides its schema
   std::vector<Value> defaults;    // of each argument; nothing where it has none
+  void take_schema_defaults() {
+    for (size_t i = 0; i < defaults.size(); ++i) defaults[i] = op->schema.args[i].default_value;
+  }
   Py_ssize_t required = 0;        // so many arguments must be given by position in a call without keywords
 };
 

@@ -41,7 +41,10 @@ void forward_as(Tensor& out, Tensor& lse, const Tensor& q0, const Tensor& k0, co
   if (!result.is(out)) op_list<"copy_">(out, result);
 }
 void attention_forward(Tensor& out, Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v, double, bool causal, const Tensor& mask, std::optional<double> scale) {
-  if (out.numel() == 0) return;
+  if (out.numel() == 0) {
+    if (lse.numel()) op_list<"zero_">(lse);
+    return;
+  }
   if (q.dtype() == DType::f64) forward_as<double>(out, lse, q, k, v, causal, mask, scale);
   else forward_as<float>(out, lse, q, k, v, causal, mask, scale);
 }

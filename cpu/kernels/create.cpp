@@ -59,9 +59,12 @@ template <class F> void fill_by(Tensor& out, F&& f) {
 
 void linspace_cpu(Tensor& out, const Scalar& start, const Scalar& end, int64_t steps, DType, std::optional<Layout>, std::optional<Device>, std::optional<bool>) {
   const double n = steps > 1 ? double(steps - 1) : 1;
-  // Integers take whole ends.
-  const bool whole = is_integral(out.dtype());
-  const cdouble a = whole ? cdouble(double(start.to_int()), 0) : start.to_complex(), b = whole ? cdouble(double(end.to_int()), 0) : end.to_complex();
+  // Integers take whole ends, bytes those that the type holds.
+  const bool whole = is_integral(out.dtype()), bytes = out.dtype() == DType::u8;
+  auto bound = [&](const Scalar& s) {
+    return whole ? cdouble(bytes ? double(uint8_t(s.to_int())) : double(s.to_int()), 0) : s.to_complex();
+  };
+  const cdouble a = bound(start), b = bound(end);
   if (steps == 1) return fill_by(out, [&](int64_t) { return Z{a.re, a.im}; });
   fill_by(out, [&](int64_t i) { return lerp_at(a, b, i, steps, n); });
 }

@@ -37,8 +37,8 @@ Tensor apart(const Tensor& self, const Tensor& source) { return may_overlap(self
 void index_add_cpu(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) {
   Tensor s = apart(self, source);
   const bool one = !alpha.is_complex() && alpha.to_double() == 1;
-  if (!one) s = op<"mul">(s, alpha);
-  IndexWalk w = along("index_add_", self, dim, index, s.strides(), false);
+  if (!one) s = op<"mul">(s, op<"scalar_tensor">(alpha, self.dtype()));  // alpha as self's type holds it
+  IndexWalk w = along("index_add_", self, dim, index, s.strides(), self.ndim() <= 1);  // PyTorch's exceptions
   IndexBody body = index_combine(IndexCombine::add, self.dtype());
   if (!body) raise_not_implemented("index_add_ is not there for type ", self.dtype());
   if (self.numel() && s.numel()) run_index(w, self.ptr<char>(), s.ptr<char>(), body, false);

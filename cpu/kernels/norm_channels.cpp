@@ -333,7 +333,7 @@ std::array<Tensor, 3> group_backward(const Tensor& grad, const Tensor& input, co
   A *mu = k.get(), *sum = mu + N * C, *dot = sum + N * C, *a = dot + N * C, *b = a + N * C, *d = b + N * C;
   for (int64_t u = 0; u < N * C; ++u) mu[u] = m.ptr<A>()[u / C * G + u % C / D];
   if (S == 0) std::fill_n(sum, 2 * N * C, A(0));
-  else if (N * C) channel_sums(Planes{1, N * C, S, false}, g.ptr<A>(), x.ptr<A>(), mu, sum, dot);
+  else if (N * C > 0) channel_sums(Planes{1, N * C, S, false}, g.ptr<A>(), x.ptr<A>(), mu, sum, dot);
   std::array<Tensor, 3> result;
   if (mask[0]) {
     const Tensor out = Tensor::empty(input.sizes(), o);

@@ -8,6 +8,7 @@
 #include "dispatch/box.h"
 #include "dispatch/call.h"
 #include "dispatch/thread_state.h"
+#include "ops/math/fits.h"
 
 namespace fb {
 namespace {
@@ -63,6 +64,7 @@ int64_t bin_of(const std::vector<double>& edges, double v) {
 Tensor histc_cpu(const Tensor& self, int64_t bins, Scalar min, Scalar max) {
   if (!is_half(self.dtype())) check_type("histc", self.dtype());
   FB_CHECK(bins > 0, "histc: bins is ", bins, "; it must be positive");
+  for (const Scalar* s : {&min, &max}) cards::check_fits("histc", *s, self.dtype());
   double lo = min.to_double(), hi = max.to_double();
   FB_CHECK(std::isfinite(lo) && std::isfinite(hi), "histc: the range [", min, ", ", max, "] is not finite");
   FB_CHECK(lo <= hi, "histc: max ", max, " is below min ", min);
@@ -71,9 +73,10 @@ Tensor histc_cpu(const Tensor& self, int64_t bins, Scalar min, Scalar max) {
   std::vector<double> count(size_t(bins), 0.0);
   for (double v : x) {
     if (!(v >= lo && v <= hi)) continue;
-    int64_t i = int64_t((v - lo) / (hi - lo) * double(bins));
-    if (self.dtype() != DType::f64) i = int64_t((float(v) - float(lo)) / (float(hi) - float(lo)) * float(bins));
-    count[size_t(std::min(i, bins - 1))] += 1;
+    double place = (v - lo) / (hi - lo) * double(bins);
+    if (self.dtype() != DType::f64) place = double((float(v) - float(lo)) / (float(hi) - float(lo)) * float(bins));
+    if (!(place >= 0)) place = 0;  // a range too wide for the type
+    count[size_t(place < double(bins - 1) ? int64_t(place) : bins - 1)] += 1;
   }
   return tensor_of(count, Dims{bins}, self.dtype());
 }
@@ -190,6 +193,7 @@ Tensor bincount_cpu(const Tensor& self, const Tensor& weights, int64_t minlength
   int64_t length = minlength;
   for (int64_t i = 0; i < n; ++i) {
     FB_CHECK(x[size_t(i)] >= 0, "bincount: the input holds ", x[size_t(i)], " at place ", i, "; numbers must be at least 0");
+    FB_CHECK(x[size_t(i)] < INT64_MAX, "bincount: the input holds ", x[size_t(i)], " at place ", i, "; numbers must be below 2^63 - 1");
     length = std::max(length, x[size_t(i)] + 1);
   }
   if (!weights.defined()) {

@@ -82,13 +82,13 @@ template <class S> AxisTable<S> axis_table(Filter f, int64_t in, int64_t out, bo
     const S scale = scale_of<S>(in, out, corners, factor);
     const S reach = f == Filter::linear_aa ? S(1) : f == Filter::cubic_aa ? S(2) : S(3);
     const S wide = scale >= 1 ? scale : S(1), support = reach * wide;
-    t.taps = 2 * int64_t(std::ceil(support)) + 1;
+    // A window wider than the axis holds all of it; bounds are cut before they become integers.
+    t.taps = support < S(in) ? std::min(2 * int64_t(std::ceil(support)) + 1, std::max<int64_t>(in, 1)) : std::max<int64_t>(in, 1);
+    auto place = [&](S x) { return x > 0 ? x < S(in) ? int64_t(x) : in : 0; };
     std::vector<S> w(static_cast<size_t>(t.taps), S(0));
     for (int64_t o = 0; o < out; ++o) {
       const S center = scale * (S(o) + S(0.5));
-      int64_t lo = int64_t(center - support + S(0.5)), hi = int64_t(center + support + S(0.5));
-      if (lo < 0) lo = 0;
-      if (hi > in) hi = in;
+      const int64_t lo = place(center - support + S(0.5)), hi = place(center + support + S(0.5));
       const int64_t n = hi - lo < t.taps ? hi - lo : t.taps;
       S sum = 0;
       for (int64_t k = 0; k < n; ++k) {

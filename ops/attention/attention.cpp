@@ -104,12 +104,6 @@ Tensor scaled_dot_product_attention::body(const Tensor& q, const Tensor& k, cons
                                           bool enable_gqa) {
   check_inputs(q, k, v, mask, dropout_p);
   FB_CHECK(!is_causal || !mask.defined(), "scaled_dot_product_attention: attn_mask and is_causal exclude each other");
-  if (q.numel() == 0 || k.numel() == 0 || v.numel() == 0) {  // zeros, with a history
-    Dims shape(q.sizes());
-    shape[q.ndim() - 1] = v.size(-1);
-    const Tensor all = op<"add">(op<"add">(op<"sum">(q), op<"sum">(k)), op<"sum">(v));
-    return op<"add">(op<"zeros">(shape, q.dtype(), std::nullopt, q.device()), op<"mul">(all, 0.0));
-  }
   if (fits_fused(q, k, v, mask, dropout_p, enable_gqa)) {
     const Tensor add = additive(mask, q.dtype());
     if (q.ndim() == 4) return ops<"_scaled_dot_product_flash_attention_for_cpu", 2>(q, k, v, dropout_p, is_causal, add, scale)[0];

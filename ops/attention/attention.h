@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/first_result.h"
 
 namespace fb::cards {
 
@@ -54,7 +55,7 @@ struct flash_attention : structured<flash_attention> {
   static constexpr auto schema =
       "_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) "
       "-> (Tensor output, Tensor logsumexp)";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::first_result_differentiable;
   static constexpr auto grad_name = "ScaledDotProductFlashAttentionForCpuBackward0";
   template <class T>
   static std::array<T, 2> meta(const T& q, const T& k, const T& v, double dropout_p, bool is_causal, const T& mask, std::optional<double>) {

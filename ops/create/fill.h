@@ -22,7 +22,11 @@ struct fill_ : direct<fill_> {
   static constexpr auto schema = "fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)";
   static constexpr bool lazy_bits = true;
   static constexpr auto grad_name = "FillBackward2";
-  static void check(const Tensor& self, const Scalar& value) { check_fits("fill_", value, self.dtype()); }
+  // One element of a half type takes what is too large as infinity.
+  static void check(const Tensor& self, const Scalar& value) {
+    const bool rounds = self.numel() == 1 && self.is_floating() && self.item_bytes() < 4;
+    check_fits("fill_", value, rounds ? DType::f64 : self.dtype());
+  }
   static Tensor d_self(grad<0> g) { return op<"zeros_like">(g); }
   using vjp = rules<wrt<0, d_self>>;
   static constexpr auto doc = R"(fill_(value) -> Tensor

@@ -1,5 +1,7 @@
 // Grids and combinations of the elements of vectors.
 #pragma once
+#include <algorithm>
+
 #include "dispatch/call.h"
 
 namespace fb::cards {
@@ -63,17 +65,22 @@ struct combinations : composite<combinations> {
     FB_CHECK(r >= 0, "combinations: r must be at least 0, it is ", r);
     if (r == 0) return op<"new_empty">(self, Ints({int64_t(0)}));
     const int64_t n = self.numel();
+    if (n == 0 || (!again && r > n)) return op<"new_empty">(self, Ints({int64_t(0), r}));
+    // How many there are: C(n, r), or C(n + r - 1, r), of r elements each.
+    double count = double(r);
+    for (int64_t i = 1, of = again ? n + r - 1 : n, few = std::min(r, of - r); i <= few && count < 1e13; ++i) count = count * double(of - few + i) / double(i);
+    FB_CHECK(count < 1e13, "combinations: there are too many of ", r, " out of ", n, " elements");
     // Index tuples in lexicographic order.
-    std::vector<int64_t> all;
-    Dims at(r);
-    for (int64_t i = 0; i < r; ++i) at[i] = again ? 0 : i;
-    while (n > 0 && at[r - 1] < n) {
-      all.insert(all.end(), at.begin(), at.end());
+    std::vector<int64_t> all, place(static_cast<size_t>(r));
+    all.reserve(size_t(count));
+    for (int64_t i = 0; i < r; ++i) place[size_t(i)] = again ? 0 : i;
+    while (true) {
+      all.insert(all.end(), place.begin(), place.end());
       int64_t k = r - 1;
-      while (k >= 0 && at[k] == (again ? n - 1 : n - r + k)) --k;
+      while (k >= 0 && place[size_t(k)] == (again ? n - 1 : n - r + k)) --k;
       if (k < 0) break;
-      ++at[k];
-      for (int64_t j = k + 1; j < r; ++j) at[j] = again ? at[k] : at[j - 1] + 1;
+      ++place[size_t(k)];
+      for (int64_t j = k + 1; j < r; ++j) place[size_t(j)] = again ? place[size_t(k)] : place[size_t(j - 1)] + 1;
     }
     const Tensor index = Tensor::empty(Ints({int64_t(all.size())}), {DType::i64, Device()});
     std::copy(all.begin(), all.end(), index.ptr<int64_t>());

@@ -1,6 +1,7 @@
 // Evenly spaced numbers, the identity, and indices of triangles.
 #pragma once
 #include "ops/create/factories.h"
+#include "ops/math/fits.h"
 
 namespace fb::cards {
 
@@ -79,6 +80,8 @@ struct linspace : structured<linspace> {
     FB_CHECK(steps >= 0, name, ": steps must be at least 0, it is ", steps);
     FB_CHECK(!z || is_complex(o.dtype), name, ": complex bounds cannot be written to type ", o.dtype);
     if (o.dtype == DType::boolean || is_float8(o.dtype)) raise_not_implemented(name, ": type ", o.dtype, " is not there");
+    check_fits(name, start, o.dtype);
+    check_fits(name, end, o.dtype);
     return T::empty(Ints({steps}), o);
   }
   static constexpr auto doc = R"(linspace(start, end, steps, *, out=None, dtype=None, ...) -> Tensor

@@ -2,8 +2,10 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/out_rule.h"
 #include "ops/create/fill.h"
 #include "ops/index/reads.h"
+#include "ops/math/fits.h"
 
 namespace fb::cards {
 
@@ -19,6 +21,7 @@ template <class I> SmallVec<I, 6> with_size(Span<I> sizes, int64_t dim, std::typ
 
 struct index_select : structured<index_select, symbolic> {
   static constexpr auto schema = "index_select(Tensor self, int dim, Tensor index) -> Tensor";
+  static constexpr uint32_t forms = structured<index_select>::forms | form::out_apart;
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, int64_t dim, const T& index) {
     check_index_vector("index_select", index);
@@ -54,8 +57,9 @@ struct index_add_ : direct<index_add_> {
   static constexpr auto schema = "index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)";
   static constexpr uint32_t forms = form::method;
   static constexpr auto grad_name = "IndexAddBackward0";
-  static void check(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar&) {
+  static void check(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) {
     check_along("index_add_", self, dim, index, source);
+    check_fits("index_add_", alpha, self.dtype());
   }
   static Tensor d_self(grad<0> g) { return g; }
   static Tensor d_source(grad<0> g, arg<1, int64_t> dim, in<2> index, shape_of<3> source, arg<4, Scalar> alpha) {
@@ -67,6 +71,7 @@ struct index_add_ : direct<index_add_> {
 FB_CARD(index_add_)
 struct index_add : lowered<index_add> {
   static constexpr auto schema = "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor";
+  static constexpr uint32_t forms = lowered<index_add>::forms | form::out_apart;
   static constexpr auto grad_name = "IndexAddBackward0";
   static Tensor lowering(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) {
     return op<"index_add_">(op<"clone">(self, MemoryFormat::contiguous), dim, index, source, alpha);
@@ -92,6 +97,7 @@ struct index_copy_ : direct<index_copy_> {
 FB_CARD(index_copy_)
 struct index_copy : lowered<index_copy> {
   static constexpr auto schema = "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor";
+  static constexpr uint32_t forms = lowered<index_copy>::forms | form::out_apart;
   static constexpr auto grad_name = "IndexCopyBackward0";
   static Tensor lowering(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
     return op<"index_copy_">(op<"clone">(self, MemoryFormat::contiguous), dim, index, source);
@@ -159,6 +165,7 @@ FB_CARD(index_fill_tensor_)
 
 struct take : lowered<take> {
   static constexpr auto schema = "take(Tensor self, Tensor index) -> Tensor";
+  static constexpr uint32_t forms = lowered<take>::forms | form::out_apart;
   static Tensor lowering(const Tensor& self, const Tensor& index) {
     FB_CHECK(index.dtype() == DType::i64, "take: index is ", index.dtype(), ", it must be int64");
     const Tensor flat = op<"_unsafe_index">(op<"reshape">(self, Ints{-1}), std::vector<Tensor>{op<"reshape">(index, Ints{-1})});

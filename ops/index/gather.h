@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/out_rule.h"
 #include "ops/index/reads.h"
 
 namespace fb::cards {
@@ -32,6 +33,7 @@ inline Tensor covered(const Tensor& src, Ints sizes) { return src.ndim() == size
 
 struct gather : structured<gather, symbolic> {
   static constexpr auto schema = "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor";
+  static constexpr uint32_t forms = structured<gather>::forms | form::out_apart;
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, int64_t dim, const T& index, bool) {
     check_gather("gather", self, dim, index);
@@ -101,6 +103,7 @@ FB_CARD(scatter_value_reduce_)
 
 struct scatter_src : lowered<scatter_src> {
   static constexpr auto schema = "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor";
+  static constexpr uint32_t forms = lowered<scatter_src>::forms | form::out_apart;
   static constexpr auto grad_name = "ScatterBackward0";
   static Tensor lowering(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
     return op<"scatter_">(op<"clone">(self, MemoryFormat::contiguous), dim, index, src);
@@ -114,6 +117,7 @@ reduce='add' or 'multiply' combined with what is there. The last of several writ
 FB_CARD(scatter_src)
 struct scatter_value : lowered<scatter_value> {
   static constexpr auto schema = "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor";
+  static constexpr uint32_t forms = lowered<scatter_value>::forms | form::out_apart;
   static constexpr auto grad_name = "ScatterBackward1";
   static Tensor lowering(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
     return op<"scatter_">(op<"clone">(self, MemoryFormat::contiguous), dim, index, value);
@@ -123,6 +127,7 @@ struct scatter_value : lowered<scatter_value> {
 FB_CARD(scatter_value)
 struct scatter_reduce_kind : lowered<scatter_reduce_kind> {
   static constexpr auto schema = "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor";
+  static constexpr uint32_t forms = lowered<scatter_reduce_kind>::forms | form::out_apart;
   static Tensor lowering(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) {
     return op<"scatter_.reduce">(op<"clone">(self, MemoryFormat::contiguous), dim, index, src, reduce);
   }
@@ -130,6 +135,7 @@ struct scatter_reduce_kind : lowered<scatter_reduce_kind> {
 FB_CARD(scatter_reduce_kind)
 struct scatter_value_reduce : lowered<scatter_value_reduce> {
   static constexpr auto schema = "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor";
+  static constexpr uint32_t forms = lowered<scatter_value_reduce>::forms | form::out_apart;
   static Tensor lowering(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce) {
     return op<"scatter_.value_reduce">(op<"clone">(self, MemoryFormat::contiguous), dim, index, value, reduce);
   }
@@ -147,6 +153,7 @@ struct scatter_add_ : direct<scatter_add_> {
 FB_CARD(scatter_add_)
 struct scatter_add : lowered<scatter_add> {
   static constexpr auto schema = "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor";
+  static constexpr uint32_t forms = lowered<scatter_add>::forms | form::out_apart;
   static constexpr auto grad_name = "ScatterAddBackward0";
   static Tensor lowering(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
     return op<"scatter_add_">(op<"clone">(self, MemoryFormat::contiguous), dim, index, src);
@@ -160,7 +167,7 @@ FB_CARD(scatter_add)
 
 struct take_along_dim : composite<take_along_dim> {
   static constexpr auto schema = "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_apart;
   static Tensor body(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
     FB_CHECK(indices.dtype() == DType::i64, "take_along_dim: indices are ", indices.dtype(), ", they must be int64");
     // Negative indices count from the end.

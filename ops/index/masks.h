@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/out_rule.h"
 #include "ops/create/fill.h"
 #include "ops/index/indices.h"
 
@@ -51,6 +52,7 @@ FB_CARD(_masked_take)
 
 struct masked_select : lowered<masked_select> {
   static constexpr auto schema = "masked_select(Tensor self, Tensor mask) -> Tensor";
+  static constexpr uint32_t forms = lowered<masked_select>::forms | form::out_apart;
   static Tensor lowering(const Tensor& self, const Tensor& mask) {
     FB_CHECK(mask.dtype() == DType::boolean, "masked_select: mask is ", mask.dtype(), ", it must be bool");
     const Dims both = broadcast_sizes(self.sizes(), mask.sizes());

@@ -1,5 +1,6 @@
 // Reductions into named elements: scatter_reduce, index_reduce.
 #pragma once
+#include "dispatch/out_rule.h"
 #include "ops/index/along.h"
 #include "ops/index/gather.h"
 
@@ -99,6 +100,7 @@ struct scatter_reduce_ : direct<scatter_reduce_> {
 FB_CARD(scatter_reduce_)
 struct scatter_reduce : lowered<scatter_reduce> {
   static constexpr auto schema = "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor";
+  static constexpr uint32_t forms = lowered<scatter_reduce>::forms | form::out_apart;
   static constexpr auto grad_name = "ScatterReduceBackward0";
   static Tensor lowering(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce, bool include_self) {
     return op<"scatter_reduce_">(op<"clone">(self, MemoryFormat::contiguous), dim, index, src, reduce, include_self);
@@ -120,6 +122,13 @@ inline Tensor index_across(const Tensor& index, const Tensor& source, int64_t di
   sizes[wrap_dim(dim, source.ndim())] = index.numel();
   return op<"expand">(op<"reshape">(op<"to.dtype">(index, DType::i64), sizes), source.sizes());
 }
+// Raises IndexError where an entry of index is outside [0, size).
+inline void check_within(const char* name, const Tensor& index, int64_t size, int64_t dim) {
+  if (index.is_meta() || (index->flags & kLayered) || index.numel() == 0) return;
+  const auto [least, greatest] = ops<"aminmax", 2>(index);
+  const int64_t lo = op_value<"item">(least).scalar().to_int(), hi = op_value<"item">(greatest).scalar().to_int();
+  FB_CHECK_INDEX(lo >= 0 && hi < size, name, ": index ", lo < 0 ? lo : hi, " is out of bounds for dimension ", dim, " of size ", size);
+}
 struct index_reduce_ : lowered<index_reduce_> {
   static constexpr auto schema =
       "index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor(a!)";
@@ -128,6 +137,7 @@ struct index_reduce_ : lowered<index_reduce_> {
   static Tensor lowering(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self) {
     check_reduce_kind("index_reduce", reduce, false);
     check_along("index_reduce", self, dim, index, source);
+    check_within("index_reduce", index, self.ndim() ? self.size(dim) : 1, dim);
     return op<"scatter_reduce_">(self, dim, index_across(index, source, dim), source, reduce, include_self);
   }
   static Tensor d_self(grad<0> g, in<0> self, arg<1, int64_t> dim, in<2> index, in<3> source, arg<4, std::string_view> reduce,
@@ -143,6 +153,7 @@ struct index_reduce_ : lowered<index_reduce_> {
 FB_CARD(index_reduce_)
 struct index_reduce : lowered<index_reduce> {
   static constexpr auto schema = "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor";
+  static constexpr uint32_t forms = lowered<index_reduce>::forms | form::out_apart;
   static constexpr auto grad_name = "IndexReduceBackward0";
   static Tensor lowering(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self) {
     return op<"index_reduce_">(op<"clone">(self, MemoryFormat::contiguous), dim, index, source, reduce, include_self);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "dispatch/card.h"
+#include "dispatch/out_rule.h"
 #include "ops/loss/reduction.h"
 
 namespace fb::cards {
@@ -35,7 +36,7 @@ struct mse_loss_backward : lowered<mse_loss_backward> {
 FB_CARD(mse_loss_backward)
 struct mse_loss : lowered<mse_loss> {
   static constexpr auto schema = "mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor";
-  static constexpr uint32_t forms = form::nn | form::out;
+  static constexpr uint32_t forms = form::nn | form::out | form::out_converts;
   static Tensor lowering(const Tensor& x, const Tensor& t, int64_t reduction) {
     loss::check_reduction("mse_loss", reduction);
     return loss::reduce(op<"_mse_terms">(x, t), reduction);
@@ -72,7 +73,7 @@ struct smooth_l1_loss_backward : lowered<smooth_l1_loss_backward> {
 FB_CARD(smooth_l1_loss_backward)
 struct smooth_l1_loss : lowered<smooth_l1_loss> {
   static constexpr auto schema = "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor";
-  static constexpr uint32_t forms = form::nn | form::out;
+  static constexpr uint32_t forms = form::nn | form::out | form::out_converts;
   static constexpr auto grad_name = "SmoothL1LossBackward0";
   static Tensor lowering(const Tensor& x, const Tensor& t, int64_t reduction, double beta) {
     loss::check_reduction("smooth_l1_loss", reduction);
@@ -112,7 +113,7 @@ struct huber_loss_backward : lowered<huber_loss_backward> {
 FB_CARD(huber_loss_backward)
 struct huber_loss : lowered<huber_loss> {
   static constexpr auto schema = "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor";
-  static constexpr uint32_t forms = form::nn | form::out;
+  static constexpr uint32_t forms = form::nn | form::out | form::out_converts;
   static Tensor lowering(const Tensor& x, const Tensor& t, int64_t reduction, double delta) {
     FB_CHECK(delta > 0, "huber_loss: delta must be positive, ", delta, " was given");
     Tensor terms = op<"_huber_terms">(x, t, delta);

@@ -15,6 +15,13 @@ Tensor addr::lowering(const Tensor& self, const Tensor& vec1, const Tensor& vec2
     if (!alpha.to_bool()) p = op<"zeros_like">(p);
     return beta.to_bool() ? op<"logical_or">(self, p) : op<"clone">(p);
   }
+  const DType type = promote(self.dtype(), p.dtype());
+  for (const Scalar* s : {&beta, &alpha}) {
+    const char* which = s == &beta ? "beta" : "alpha";
+    FB_CHECK(!s->is_boolean() || type == DType::boolean, "addr: ", which, " is a bool, the result's type is ", type);
+    FB_CHECK(s->is_integral() || !is_integral(type, true), "addr: ", which, " is ", *s, ", the result's type ", type, " is an integer one");
+    check_fits("addr", *s, type);
+  }
   p = products::times(p, alpha);
   if (!beta.to_bool()) {
     const DType d = promote(self.dtype(), p.dtype());

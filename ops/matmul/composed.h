@@ -1,5 +1,6 @@
 // Products made of the others: matmul with its shapes, linear, outer and inner products, tensordot, einsum, kron.
 #pragma once
+#include "dispatch/out_rule.h"
 #include "ops/matmul/products.h"
 
 namespace fb::cards {
@@ -7,7 +8,7 @@ namespace fb::cards {
 struct outer : composite<outer> {
   static constexpr auto schema = "outer(Tensor self, Tensor vec2) -> Tensor";
   static constexpr auto aliases = "ger";
-  static constexpr uint32_t forms = form::fn | form::method | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_converts | form::out_same_or_apart;
   static Tensor body(const Tensor& self, const Tensor& vec2) {
     FB_CHECK(self.ndim() == 1 && vec2.ndim() == 1, "outer: expected two vectors (1-d), got shapes ", self.sizes(), " and ", vec2.sizes());
     return op<"mul">(op<"unsqueeze">(self, int64_t(1)), vec2);
@@ -17,7 +18,7 @@ FB_CARD(outer)
 
 struct addr : lowered<addr> {
   static constexpr auto schema = "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out | form::out_converts | form::out_same_or_apart;
   static Tensor lowering(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar beta, Scalar alpha);
   static Tensor d_self(grad<0> g, arg<3, Scalar> beta) { return products::times(g, products::conj(*beta)); }
   static Tensor d_vec1(grad<0> g, in<2> vec2, arg<4, Scalar> alpha) { return products::times(op<"mv">(*g, products::conj(vec2)), products::conj(*alpha)); }
@@ -87,7 +88,7 @@ FB_CARD(einsum)
 
 struct kron : composite<kron> {
   static constexpr auto schema = "kron(Tensor self, Tensor other) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_converts | form::out_apart;
   static Tensor body(const Tensor& self, const Tensor& other);
 };
 FB_CARD(kron)

@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "ops/math/fits.h"
 
 namespace fb::cards {
 
@@ -37,6 +38,11 @@ template <class T> void check_bmm(const char* op, const T& a, const T& b) {
   FB_CHECK(a.size(0) == b.size(0) && a.size(2) == b.size(1), op, ": batches of shapes ", a.sizes(), " and ", b.sizes(),
            " cannot be multiplied: expected the second as [", a.size(0), ", ", a.size(2), ", *]");
   same_type(op, a, b);
+}
+// beta and alpha, in the type that products are scaled in.
+inline void check_scales(const char* op, const Scalar& beta, const Scalar& alpha, DType d) {
+  check_fits(op, beta, number_type_of(d));
+  check_fits(op, alpha, number_type_of(d));
 }
 template <class T> void check_added(const char* op, const T& self, Span<typename T::Int> result, const T& like) {
   FB_CHECK(is_expandable_to(self.sizes(), result), op, ": self of shape ", self.sizes(), " does not expand to the result's shape ", result);
@@ -83,6 +89,7 @@ struct addmm : structured<addmm, symbolic> {
   template <class T> static T meta(const T& self, const T& mat1, const T& mat2, Scalar beta, Scalar alpha) {
     products::check_mm("addmm", mat1, mat2);
     products::check_added("addmm", self, {mat1.size(0), mat2.size(1)}, mat1);
+    products::check_scales("addmm", beta, alpha, mat1.dtype());
     return T::empty({mat1.size(0), mat2.size(1)}, mat1.options());
   }
   static Tensor d_self(grad<0> g, arg<3, Scalar> beta) { return products::times(g, products::conj(*beta)); }
@@ -101,6 +108,7 @@ struct baddbmm : structured<baddbmm, symbolic> {
   template <class T> static T meta(const T& self, const T& a, const T& b, Scalar beta, Scalar alpha) {
     products::check_bmm("baddbmm", a, b);
     products::check_added("baddbmm", self, {a.size(0), a.size(1), b.size(2)}, a);
+    products::check_scales("baddbmm", beta, alpha, a.dtype());
     return T::empty({a.size(0), a.size(1), b.size(2)}, a.options());
   }
   static Tensor d_self(grad<0> g, arg<3, Scalar> beta) { return products::times(g, products::conj(*beta)); }
@@ -116,6 +124,7 @@ struct addbmm : structured<addbmm, symbolic> {
   template <class T> static T meta(const T& self, const T& a, const T& b, Scalar beta, Scalar alpha) {
     products::check_bmm("addbmm", a, b);
     products::check_added("addbmm", self, {a.size(1), b.size(2)}, a);
+    products::check_scales("addbmm", beta, alpha, a.dtype());
     return T::empty({a.size(1), b.size(2)}, a.options());
   }
   static Tensor d_self(grad<0> g, arg<3, Scalar> beta) { return products::times(g, products::conj(*beta)); }
@@ -153,6 +162,7 @@ struct addmv : structured<addmv, symbolic> {
     FB_CHECK(mat.size(1) == vec.size(0), "addmv: a matrix of shape ", mat.sizes(), " and a vector of length ", vec.size(0), " cannot be multiplied");
     products::same_type("addmv", mat, vec);
     products::check_added("addmv", self, {mat.size(0)}, mat);
+    products::check_scales("addmv", beta, alpha, mat.dtype());
     return T::empty({mat.size(0)}, mat.options());
   }
   static Tensor d_self(grad<0> g, arg<3, Scalar> beta) { return products::times(g, products::conj(*beta)); }

@@ -3,6 +3,7 @@
 #include "dispatch/call.h"
 #include "dispatch/first_result.h"
 #include "dispatch/thread_state.h"
+#include "dispatch/out_rule.h"
 #include "ops/norm/passes.h"
 #include "ops/reduce/shape.h"
 
@@ -309,7 +310,7 @@ FB_CARD(instance_norm)
 
 struct renorm : lowered<renorm> {
   static constexpr auto schema = "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out | form::out_same_or_apart;
   static Tensor factors(const Tensor& self, Scalar p, int64_t dim, Scalar maxnorm) {
     const int64_t d = wrap_dim(dim, self.ndim());
     Dims dims;

@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/out_rule.h"
 #include "ops/math/fits.h"
 #include "ops/math/integer.h"
 #include "ops/math/math.h"
@@ -15,7 +16,7 @@ inline void check_alpha(const char* name, const Value& alpha, DType compute) {
   FB_CHECK(alpha.tag != Tag::complex || is_complex(compute), name, ": alpha is complex, but the result's type is ", compute);
   FB_CHECK(alpha.tag != Tag::floating || !is_integral(compute, true), name, ": alpha is ", alpha.floating(),
            ", a floating number, but the result's type is ", compute);
-  if (is_integral(compute)) check_fits(name, alpha.scalar(), compute);
+  check_fits(name, alpha.scalar(), compute);
 }
 inline bool is_one(const Scalar& s) { return !s.is_complex() && s.to_double() == 1; }
 
@@ -139,7 +140,7 @@ FB_CARD(Reciprocal)
 
 struct Square : composite<Square> {
   static constexpr auto schema = "square(Tensor self) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_converts;
   static Tensor body(const Tensor& self) { return op<"pow">(self, int64_t(2)); }
   static constexpr auto doc = R"(square(input, *, out=None) -> Tensor
 

@@ -4,6 +4,7 @@
 
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "ops/math/fits.h"
 #include "ops/math/math.h"
 #include "ops/pointwise/gradient.h"
 
@@ -14,9 +15,11 @@ struct Where : pointwise<Where> {
   static constexpr auto grad_name = "WhereBackward0";
   static constexpr uint32_t types = types::all | types::wide_unsigned, numbers = 0b110, bool_operands = 0b001;
   static constexpr uint32_t forms = form::fn | form::method | form::out;
-  static void check(const Value* args, DType) {
+  static void check(const Value* args, DType compute) {
     const DType d = args[0].t->dtype;
     FB_CHECK(d == DType::boolean || d == DType::u8, "where: condition must be a bool tensor, ", d, " of shape ", args[0].t->sizes, " was given");
+    for (int i = 1; i < 3; ++i)  // beside half types a number may become infinite
+      if (args[i].is_number()) check_fits("where", args[i].scalar(), is_floating(compute) && item_size(compute) < 4 ? DType::f64 : compute);
   }
   template <class V> static constexpr V fn(mask_t<V> c, V a, V b) { return select(c, a, b); }
   template <class V> static V vjp1(upstream<V> g, operand<0, V> c) { return masked(c.v != k<V>(0), g.v); }

@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/out_rule.h"
 #include "ops/math/math.h"
 #include "ops/pointwise/gradient.h"
 
@@ -45,6 +46,7 @@ FB_CARD(ConjPhysical)
 
 struct Frexp : structured<Frexp> {
   static constexpr auto schema = "frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)";
+  static constexpr uint32_t forms = structured<Frexp>::forms | form::out_same_or_apart;
   static constexpr auto grad_name = "FrexpBackward0";
   template <class T> static std::array<T, 2> meta(const T& self) {
     FB_CHECK(self.is_floating(), "frexp: input must be of a floating type, ", self.dtype(), " was given");

@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/out_rule.h"
 #include "dispatch/thread_state.h"
 #include "ops/pointwise/gradient.h"
 
@@ -9,7 +10,7 @@ namespace fb::cards {
 
 struct Glu : lowered<Glu> {
   static constexpr auto schema = "glu(Tensor self, int dim=-1) -> Tensor";
-  static constexpr uint32_t forms = form::nn | form::out;
+  static constexpr uint32_t forms = form::nn | form::out | form::out_converts;
   static int64_t half_of(const Tensor& self, int64_t dim) {
     FB_CHECK(self.ndim() > 0, "glu: input has no dimension to halve");
     const int64_t n = self.size(dim);

@@ -10,10 +10,15 @@ template <class C> struct polynomial : pointwise<C> {
   static constexpr Promotion promotion{.int_to_float = true};
   static constexpr bool lane_by_lane = true;
 };
+// A degree is cut towards zero.
+template <class V> constexpr V cut_degree(V n) {
+  if constexpr (std::is_floating_point_v<V>) return n > V(-1) && n < V(0) ? V(0) : n;
+  else return n;
+}
 #define FB_POLYNOMIAL(Struct, name, text)                                                                    \
   struct Struct : polynomial<Struct> {                                                                       \
     static constexpr auto schema = "special_" #name "(Tensor x, Tensor n) -> Tensor";                        \
-    template <class V> static constexpr V fn(V x, V n) { return math::name(x, n); }                                    \
+    template <class V> static constexpr V fn(V x, V n) { return math::name(x, cut_degree(n)); }                        \
     static constexpr auto doc = #name "(input, n, *, out=None) -> Tensor\n\n" text                            \
         " of degree n at input, elementwise with broadcasting; either may be a number.";                     \
   };                                                                                                         \

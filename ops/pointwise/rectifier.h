@@ -26,7 +26,7 @@ struct Hardtanh : pointwise<Hardtanh> {
     FB_CHECK(is_signed(compute) || (args[1].floating() >= 0 && args[2].floating() >= 0), "hardtanh: the bounds ", args[1].scalar(), " and ",
              args[2].scalar(), " do not fit into ", compute);
     for (int i = 1; i < 3; ++i)
-      if (is_integral(compute)) check_fits("hardtanh", args[i].scalar(), compute);
+      check_fits("hardtanh", args[i].scalar(), compute);
   }
   template <class V> static constexpr V fn(V x, V lo, V hi) { return math::minimum(math::maximum(x, lo), hi); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, attr<0, V> lo, attr<1, V> hi) {
@@ -109,7 +109,7 @@ struct Threshold : pointwise<Threshold> {
   static constexpr uint32_t forms = form::fn | form::inplace | form::fn_inplace | form::out;
   static void check(const Value* args, DType compute) {
     for (int i = 1; i < 3; ++i)
-      if (is_integral(compute)) check_fits("threshold", args[i].scalar(), compute);
+      check_fits("threshold", args[i].scalar(), compute);
   }
   template <class V> static constexpr V fn(V x, V t, V v) { return select(x <= t, v, x); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, attr<0, V> t) { return select(x.v <= t.v, k<V>(0), g.v); }

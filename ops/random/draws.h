@@ -6,6 +6,7 @@
 #include "dispatch/card.h"
 #include "dispatch/visible.h"
 #include "dispatch/thread_state.h"
+#include "dispatch/out_rule.h"
 #include "ops/create/copy.h"
 
 namespace fb::cards {
@@ -87,13 +88,13 @@ struct randint_low_generator : composite<randint_low_generator> {
 FB_CARD(randint_low_generator)
 struct randint_like : composite<randint_like> {
   static constexpr auto schema = "randint_like(Tensor self, int high, *, " FB_LIKE_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out | form::visible;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible | form::out_converts;
   static Tensor body(const Tensor& self, int64_t high, FB_OPTION_ARGS, std::optional<MemoryFormat> f) { return random::integers(random::like(self, d, dev, f), 0, high, nullptr); }
 };
 FB_CARD(randint_like)
 struct randint_like_low : composite<randint_like_low> {
   static constexpr auto schema = "randint_like.low_dtype(Tensor self, int low, int high, *, " FB_LIKE_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out | form::visible;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible | form::out_converts;
   static Tensor body(const Tensor& self, int64_t low, int64_t high, FB_OPTION_ARGS, std::optional<MemoryFormat> f) {
     return random::integers(random::like(self, d, dev, f), low, high, nullptr);
   }
@@ -136,7 +137,7 @@ FB_CARD(randperm_fill)
 
 struct normal_tensor_float : lowered<normal_tensor_float> {
   static constexpr auto schema = "normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::out_converts | form::out_same_or_apart;
   static Tensor lowering(const Tensor& mean, double std, Generator* g);
   static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
   using vjp = rules<wrt<0, d>>;
@@ -144,7 +145,7 @@ struct normal_tensor_float : lowered<normal_tensor_float> {
 FB_CARD(normal_tensor_float)
 struct normal_float_tensor : lowered<normal_float_tensor> {
   static constexpr auto schema = "normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::out_converts | form::out_same_or_apart;
   static Tensor lowering(double mean, const Tensor& std, Generator* g);
   static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
   using vjp = rules<wrt<1, d>>;
@@ -152,7 +153,7 @@ struct normal_float_tensor : lowered<normal_float_tensor> {
 FB_CARD(normal_float_tensor)
 struct normal_tensor_tensor : lowered<normal_tensor_tensor> {
   static constexpr auto schema = "normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::out_converts | form::out_same_or_apart;
   static Tensor lowering(const Tensor& mean, const Tensor& std, Generator* g);
   static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
   using vjp = rules<wrt<0, d>, wrt<1, d>>;
@@ -160,7 +161,7 @@ struct normal_tensor_tensor : lowered<normal_tensor_tensor> {
 FB_CARD(normal_tensor_tensor)
 struct normal_float_float : composite<normal_float_float> {
   static constexpr auto schema = "normal.float_float(float mean, float std, int[] size, *, Generator? generator=None, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out | form::visible;
+  static constexpr uint32_t forms = form::fn | form::out | form::visible | form::out_converts;
   static Tensor body(double mean, double std, Ints size, Generator* g, FB_OPTION_ARGS) {
     return op_list<"normal_">(random::make(size, d, default_dtype, dev), mean, std, g)[0];
   }
@@ -169,6 +170,7 @@ FB_CARD(normal_float_float)
 
 struct bernoulli : lowered<bernoulli> {
   static constexpr auto schema = "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor";
+  static constexpr uint32_t forms = lowered<bernoulli>::forms | form::out_converts | form::out_same_or_apart;
   static Tensor lowering(const Tensor& self, Generator* g) { return op_list<"bernoulli_.Tensor">(op<"empty_like">(self), self, g)[0]; }
   static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
   using vjp = rules<wrt<0, d>>;

@@ -1,6 +1,7 @@
 // amax amin aminmax max min argmax argmin all any.
 #pragma once
 #include "dispatch/call.h"
+#include "dispatch/out_rule.h"
 #include "ops/reduce/passes.h"
 
 namespace fb::cards {
@@ -36,6 +37,7 @@ FB_EXTREME(amin, false, "Least")
 struct aminmax : structured<aminmax, symbolic> {
   static constexpr auto schema = "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)";
   using passes = fb::passes::both_extremes;
+  static constexpr uint32_t forms = structured<aminmax>::forms | form::out_same_or_apart;
   template <class T> static std::array<T, 2> meta(const T& self, std::optional<int64_t> dim, bool keepdim) {
     const Dims dims = dim ? Dims{*dim} : Dims{};
     const uint64_t mask = reduce_mask(dims, self.ndim());
@@ -64,7 +66,7 @@ FB_CARD(aminmax)
 #define FB_EXTREME(NAME, GREATEST, BINARY, TEXT)                                                                      \
   struct NAME##_other : composite<NAME##_other> {                                                                     \
     static constexpr auto schema = #NAME ".other(Tensor self, Tensor other) -> Tensor";                               \
-    static constexpr uint32_t forms = form::fn | form::method | form::out;                                            \
+    static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_converts;                       \
     static Tensor body(const Tensor& self, const Tensor& other) { return op<BINARY>(self, other); }                   \
   };                                                                                                                  \
   FB_CARD(NAME##_other)  \

@@ -1,6 +1,7 @@
 // median nanmedian mode kthvalue quantile nanquantile.
 #pragma once
 #include "dispatch/call.h"
+#include "dispatch/out_rule.h"
 #include "ops/reduce/shape.h"
 
 namespace fb::cards {
@@ -46,6 +47,7 @@ FB_MEDIAN(nanmedian, "Median of what is not NaN, the lower one where their numbe
 
 struct mode : structured<mode, symbolic> {
   static constexpr auto schema = "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)";
+  static constexpr uint32_t forms = structured<mode>::forms | form::out_same_or_apart;
   template <class T> static std::array<T, 2> meta(const T& self, int64_t dim, bool keepdim) {
     return value_and_place("mode", self, dim, keepdim, true);
   }
@@ -59,6 +61,7 @@ FB_CARD(mode)
 
 struct kthvalue : structured<kthvalue, symbolic> {
   static constexpr auto schema = "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)";
+  static constexpr uint32_t forms = structured<kthvalue>::forms | form::out_same_or_apart;
   template <class T> static std::array<T, 2> meta(const T& self, int64_t k, int64_t dim, bool keepdim) {
     const int64_t d = wrap_dim(dim, self.ndim());
     const typename T::Int n = self.ndim() ? self.sizes()[d] : typename T::Int(1);

@@ -4,6 +4,7 @@
 
 #include "dispatch/call.h"
 #include "dispatch/thread_state.h"
+#include "dispatch/out_rule.h"
 #include "ops/reduce/passes.h"
 #include "ops/reduce/shape.h"
 
@@ -31,6 +32,7 @@ inline Tensor deviation_gradient(const Tensor& g, const Tensor& self, const Tens
 #define FB_SPREAD(NAME, ROOT, TEXT)                                                                                   \
   struct NAME##_spread : structured<NAME##_spread, symbolic> {                                                                               \
     static constexpr auto schema = #NAME ".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor"; \
+    static constexpr uint32_t forms = structured<NAME##_spread, symbolic>::forms | form::out_converts;               \
     template <class T> static T meta(const T& self, Ints dim, std::optional<Scalar>, bool keepdim) {                  \
       check_spread_type(#NAME, self.dtype());                                                                         \
       return reduced(self, dim, keepdim, to_real(self.dtype()));                                                      \
@@ -47,7 +49,7 @@ inline Tensor deviation_gradient(const Tensor& g, const Tensor& self, const Tens
   FB_CARD(NAME##_spread)                                                                                                       \
   struct NAME##_dim : composite<NAME##_dim> {                                                                         \
     static constexpr auto schema = #NAME ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor"; \
-    static constexpr uint32_t forms = form::fn | form::method | form::out;                                            \
+    static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_converts;                       \
     static Tensor body(const Tensor& self, std::optional<Ints> dim, bool unbiased, bool keepdim) {                    \
       return op<#NAME ".correction">(self, dim, Scalar(unbiased ? 1 : 0), keepdim);                                   \
     }                                                                                                                 \
@@ -179,6 +181,7 @@ FB_NORM(norm_scalar, "norm.Scalar(Tensor self, Scalar p=2) -> Tensor", "NormBack
 struct logsumexp : structured<logsumexp, symbolic> {
   static constexpr auto schema = "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor";
   using passes = fb::passes::logsumexp;
+  static constexpr uint32_t forms = structured<logsumexp>::forms | form::out_converts;
   template <class T> static T meta(const T& self, Ints dim, bool keepdim) {
     return reduced(self, dim, keepdim, is_integral(self.dtype(), true) ? default_dtype : self.dtype());
   }
@@ -194,7 +197,7 @@ log(sum(e^x)) over dim, without overflow: the greatest element is taken out firs
 FB_CARD(logsumexp)
 struct special_logsumexp : composite<special_logsumexp> {
   static constexpr auto schema = "special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::out_converts;
   static Tensor body(const Tensor& self, Ints dim, bool keepdim) { return op<"logsumexp">(self, dim, keepdim); }
 };
 FB_CARD(special_logsumexp)

@@ -1,6 +1,7 @@
 // sum nansum mean nanmean prod count_nonzero trace.
 #pragma once
 #include "dispatch/call.h"
+#include "dispatch/out_rule.h"
 #include "ops/reduce/passes.h"
 
 namespace fb::cards {
@@ -22,6 +23,7 @@ FB_CARD(sum)
 struct sum_dim : structured<sum_dim, symbolic> {
   static constexpr auto schema = "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
   using passes = fb::passes::sum;
+  static constexpr uint32_t forms = structured<sum_dim>::forms | form::out_converts;
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, Ints dim, bool keepdim, DType dtype) {
     return reduced(self, dim, keepdim, sum_type(self.dtype(), dtype));
@@ -36,6 +38,7 @@ FB_CARD(sum_dim)
 struct nansum : structured<nansum, symbolic> {
   static constexpr auto schema = "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
   using passes = fb::passes::nansum;
+  static constexpr uint32_t forms = structured<nansum>::forms | form::out_converts;
   template <class T> static T meta(const T& self, Ints dim, bool keepdim, DType dtype) {
     FB_CHECK(!self.is_complex(), "nansum: the input is ", self.dtype(), "; complex types have no such sum");
     return reduced(self, dim, keepdim, sum_type(self.dtype(), dtype));
@@ -53,6 +56,7 @@ FB_CARD(nansum)
 struct mean : structured<mean, symbolic> {
   static constexpr auto schema = "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor";
   using passes = fb::passes::mean;
+  static constexpr uint32_t forms = structured<mean>::forms | form::out_converts;
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, DType dtype) { return reduced(self, {}, false, mean_type(self.dtype(), dtype, "mean")); }
   static Tensor d_self(grad<0> g, shape_of<0> self) {
@@ -67,6 +71,7 @@ FB_CARD(mean)
 struct mean_dim : structured<mean_dim, symbolic> {
   static constexpr auto schema = "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
   using passes = fb::passes::mean;
+  static constexpr uint32_t forms = structured<mean_dim>::forms | form::out_converts;
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, Ints dim, bool keepdim, DType dtype) {
     return reduced(self, dim, keepdim, mean_type(self.dtype(), dtype, "mean"));
@@ -81,7 +86,7 @@ FB_CARD(mean_dim)
 
 struct nanmean : composite<nanmean> {
   static constexpr auto schema = "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_converts;
   static Tensor body(const Tensor& self, std::optional<Ints> dim, bool keepdim, DType dtype) {
     mean_type(self.dtype(), DType::none, "nanmean");
     const Tensor count = op<"sum">(op<"logical_not">(op<"isnan">(op<"detach">(self))), dim, keepdim);
@@ -110,6 +115,7 @@ FB_CARD(prod)
 struct prod_dim : structured<prod_dim, symbolic> {
   static constexpr auto schema = "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
   using passes = fb::passes::prod;
+  static constexpr uint32_t forms = structured<prod_dim>::forms | form::out_converts;
   template <class T> static T meta(const T& self, int64_t dim, bool keepdim, DType dtype) {
     return reduced(self, {dim}, keepdim, sum_type(self.dtype(), dtype));
   }

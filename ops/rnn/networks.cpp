@@ -52,7 +52,13 @@ std::vector<Weights> weights_of(const char* name, const Network& n) {
   }
   return out;
 }
-void check_states(const char* name, const Network& n, const State& hx, int64_t batch) {
+void check_states(const char* name, const Network& n, const Tensor& input, const State& hx, int64_t batch) {
+  auto beside = [&](const char* what, const Tensor& t) {
+    FB_CHECK(!t.defined() || t.device() == input.device(), name, ": the input is on ", input.device(), ", ", what, " of shape ", t.sizes(), " on ", t.device());
+  };
+  beside("a state", hx.h);
+  beside("a state", hx.c);
+  for (const Tensor& t : n.params) beside("a parameter", t);
   const int64_t sides = n.layers * (n.bidirectional ? 2 : 1);
   for (const Tensor* t : {&hx.h, &hx.c})
     FB_CHECK(!t->defined() || (t->ndim() == 3 && t->sizes()[0] == sides && t->sizes()[1] == batch), name, ": states must have shape (", sides, ", ", batch,
@@ -165,7 +171,7 @@ std::array<Tensor, 3> run_padded(const char* name, const Network& n, const Tenso
   FB_CHECK(input.ndim() == 3, name, ": the input has dimensions (steps, batch, features), its shape is ", input.sizes());
   Tensor x = batch_first ? op<"transpose">(input, int64_t(0), int64_t(1)) : input;
   FB_CHECK(x.sizes()[0] > 0, name, ": the input has no steps, its shape is ", input.sizes());
-  check_states(name, n, hx, x.sizes()[1]);
+  check_states(name, n, x, hx, x.sizes()[1]);
   auto r = run_layers(name, n, x, hx, [&](const Tensor& in, const State& s, const Weights& w, bool reverse) { return padded_side(n, in, s, w, reverse); });
   if (batch_first) r[0] = op<"transpose">(r[0], int64_t(0), int64_t(1));
   return r;
@@ -182,7 +188,7 @@ std::array<Tensor, 3> run_packed(const char* name, const Network& n, const Tenso
     total += sizes[t];
   }
   FB_CHECK(data.ndim() == 2 && data.sizes()[0] == total, name, ": batch_sizes add up to ", total, ", the data has shape ", data.sizes());
-  check_states(name, n, hx, sizes[0]);
+  check_states(name, n, data, hx, sizes[0]);
   return run_layers(name, n, data, hx, [&](const Tensor& in, const State& s, const Weights& w, bool reverse) { return packed_side(n, in, sizes, s, w, reverse); });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/out_rule.h"
 
 namespace fb::cards {
 
@@ -9,7 +10,7 @@ inline Tensor piece(const Tensor& x, int64_t dim, int64_t from, int64_t count) {
 
 struct diff : composite<diff> {
   static constexpr auto schema = "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_converts;
   static Tensor body(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) {
     FB_CHECK(self.ndim() >= 1, "diff: the input is a number; it needs at least one dimension");
     FB_CHECK(n >= 0, "diff: n is ", n, "; it must be at least 0");

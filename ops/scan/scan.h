@@ -1,6 +1,7 @@
 // cumsum cumprod cummax cummin logcumsumexp.
 #pragma once
 #include "dispatch/call.h"
+#include "dispatch/out_rule.h"
 #include "ops/reduce/shape.h"
 
 namespace fb {
@@ -15,7 +16,7 @@ namespace fb::cards {
 struct cumsum : structured<cumsum, symbolic> {
   static constexpr auto schema = "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0);
-  static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out | form::out_converts | form::out_same_or_apart;
   template <class T> static T meta(const T& self, int64_t dim, DType dtype) {
     wrap_dim(dim, self.ndim());
     return T::empty(self.sizes(), {sum_type(self.dtype(), dtype), self.device()});
@@ -30,7 +31,7 @@ FB_CARD(cumsum)
 
 struct cumprod : structured<cumprod, symbolic> {
   static constexpr auto schema = "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out | form::out_converts | form::out_same_or_apart;
   template <class T> static T meta(const T& self, int64_t dim, DType dtype) {
     wrap_dim(dim, self.ndim());
     return T::empty(self.sizes(), {sum_type(self.dtype(), dtype), self.device()});
@@ -63,6 +64,7 @@ FB_CUMULATIVE(cummin, "Least")
 
 struct logcumsumexp : structured<logcumsumexp, symbolic> {
   static constexpr auto schema = "logcumsumexp(Tensor self, int dim) -> Tensor";
+  static constexpr uint32_t forms = structured<logcumsumexp>::forms | form::out_same_or_apart;
   template <class T> static T meta(const T& self, int64_t dim) {
     wrap_dim(dim, self.ndim());
     if (is_integral(self.dtype(), true)) raise_not_implemented("logcumsumexp is not there for type ", self.dtype());

@@ -6,6 +6,12 @@
 
 namespace fb::cards {
 
+// A number as a tensor without dimensions of the type that it has beside `other`; whole numbers wrap into it, as PyTorch's do.
+inline Tensor number_beside(const Scalar& number, const Tensor& other) {
+  const Value both[2] = {other, number};
+  return op<"to.dtype">(op<"scalar_tensor">(number, number.dtype(), std::nullopt, other.device()), result_type(both, 2));
+}
+
 // Whether the place after equal elements is meant; `side` and `right` must not contradict each other.
 inline bool right_side(bool right, std::optional<std::string_view> side) {
   if (!side) return right;
@@ -55,9 +61,7 @@ struct searchsorted_number : composite<searchsorted_number> {
       "searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::out;
   static Tensor body(const Tensor& sequence, const Scalar& value, bool out_int32, bool right, std::optional<std::string_view> side, const Tensor& sorter) {
-    const Value both[2] = {sequence, value};
-    const Tensor v = op<"full">(Ints(), value, result_type(both, 2), std::nullopt, sequence.device());
-    return op<"searchsorted.Tensor">(sequence, v, out_int32, right_side(right, side), std::nullopt, sorter);
+    return op<"searchsorted.Tensor">(sequence, number_beside(value, sequence), out_int32, right_side(right, side), std::nullopt, sorter);
   }
 };
 FB_CARD(searchsorted_number)
@@ -108,10 +112,6 @@ NaN is never among them.)";
 };
 FB_CARD(isin)
 
-inline Tensor number_beside(const Scalar& number, const Tensor& other) {
-  const Value both[2] = {other, number};
-  return op<"full">(Ints(), number, result_type(both, 2), std::nullopt, other.device());
-}
 struct isin_tensor_number : composite<isin_tensor_number> {
   static constexpr auto schema = "isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::out;

@@ -169,11 +169,12 @@ struct movedim : composite<movedim> {
 };
 FB_CARD(movedim)
 
-template <class T> GeometryOf<typename T::Int> squeeze_geometry(const T& self, const bool* drop) {
+// Without the dimensions of size 1 that drop(i) names.
+template <class T, class Drop> GeometryOf<typename T::Int> squeeze_geometry(const T& self, Drop drop) {
   GeometryOf<typename T::Int> g;
   g.offset = self.offset();
   for (int64_t i = 0; i < self.ndim(); ++i) {
-    if (drop[i] && self.sizes()[i] == 1) continue;
+    if (drop(i) && self.sizes()[i] == 1) continue;
     g.sizes.push_back(self.sizes()[i]);
     g.strides.push_back(self.strides()[i]);
   }
@@ -184,8 +185,7 @@ struct squeeze : view<squeeze> {
   static constexpr auto schema = "squeeze(Tensor(a) self) -> Tensor(a)";
   static constexpr uint32_t forms = form::fn | form::method | form::inplace;
   template <class T> static GeometryOf<typename T::Int> geometry(const T& self) {
-    const SmallVec<bool, 16> all(self.ndim(), true);
-    return squeeze_geometry(self, all.data());
+    return squeeze_geometry(self, [](int64_t) { return true; });
   }
   static Tensor d_self(grad<0> g, shape_of<0> x) { return op<"reshape">(g, x->sizes); }
   using vjp = rules<wrt<0, d_self>>;
@@ -200,9 +200,7 @@ struct squeeze_dim : view<squeeze_dim> {
   static constexpr uint32_t forms = form::fn | form::method | form::inplace;
   template <class T> static GeometryOf<typename T::Int> geometry(const T& self, int64_t dim) {
     const int64_t d = wrap_dim(dim, self.ndim());
-    SmallVec<bool, 16> drop(self.ndim() + 1, false);
-    drop[d] = true;
-    return squeeze_geometry(self, drop.data());
+    return squeeze_geometry(self, [d](int64_t i) { return i == d; });
   }
   static Tensor d_self(grad<0> g, shape_of<0> x) { return op<"reshape">(g, x->sizes); }
   using vjp = rules<wrt<0, d_self>>;
@@ -213,7 +211,8 @@ struct squeeze_dims : view<squeeze_dims> {
   static constexpr auto schema = "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)";
   static constexpr uint32_t forms = form::fn | form::method | form::inplace;
   template <class T> static GeometryOf<typename T::Int> geometry(const T& self, Ints dims) {
-    return squeeze_geometry(self, dim_set("squeeze", dims, self.ndim()).data());
+    const auto in = dim_set("squeeze", dims, self.ndim());
+    return squeeze_geometry(self, [&](int64_t i) { return in[i]; });
   }
   static Tensor d_self(grad<0> g, shape_of<0> x) { return op<"reshape">(g, x->sizes); }
   using vjp = rules<wrt<0, d_self>>;

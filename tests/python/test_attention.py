@@ -159,6 +159,27 @@ def test_empty():
     assert sdpa(q[:, :, :0], draw(2, 3, 5, 8), draw(2, 3, 5, 8)).shape == (2, 3, 0, 8)
 
 
+def test_rows_of_no_elements():
+    """Without features all scores are 0, and every query gets the mean of the values that it may look at."""
+    q, k = torch.zeros(1, 1, 2, 0, requires_grad=True), torch.zeros(1, 1, 3, 0)
+    v = torch.arange(6.0).reshape(1, 1, 3, 2).requires_grad_()
+    assert sdpa(q, k, v)[0, 0].tolist() == [[2, 3], [2, 3]]
+    assert sdpa(q[0], k[0], v[0])[0].tolist() == [[2, 3], [2, 3]]
+    assert sdpa(q, k, v, is_causal=True)[0, 0].tolist() == [[0, 1], [1, 2]]
+    mask = torch.tensor([[True, False, True], [False, False, False]])
+    assert sdpa(q, k, v, attn_mask=mask)[0, 0].tolist() == [[2, 3], [0, 0]]
+    sdpa(q, k, v).sum().backward()
+    assert torch.allclose(v.grad, torch.full((1, 1, 3, 2), 2 / 3)) and q.grad.shape == q.shape
+    out, lse = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, k, k)
+    assert out.shape == (1, 1, 2, 0) and (lse == 0).all()
+
+
+def test_logsumexp_has_no_gradient():
+    q = draw(1, 2, 4, 8).requires_grad_()
+    out, lse = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, q, q)
+    assert out.requires_grad and not lse.requires_grad
+
+
 def test_bits_of_threads_and_batch():
     q, k, v = (draw(2, 3, 700, 40, seed=i).requires_grad_() for i in range(3))
     before = torch.get_num_threads()

@@ -184,7 +184,7 @@ def test_multi_margin():
     assert nn.multi_margin_loss(X[0], torch.tensor(2), reduction=0).shape == ()
     assert nn.multi_margin_loss(X[0], torch.tensor([2]), reduction=0).shape == (1,)
     x = X.clone().requires_grad_()
-    (g,) = torch.autograd.grad(nn.multi_margin_loss(x, t), x, create_graph=True)
+    (g,) = torch.autograd.grad(nn.multi_margin_loss(x, t, reduction=1), x, create_graph=True)
     with pytest.raises(RuntimeError):
         g.sum().backward()
 

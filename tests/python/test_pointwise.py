@@ -209,3 +209,12 @@ def test_derivatives_of_derivatives():
         lo.requires_grad_(), hi.requires_grad_()
         slope = (torch.autograd.grad(f(hi).sum(), hi)[0] - torch.autograd.grad(f(lo).sum(), lo)[0]) / (2 * h)
         same(gg.tolist(), slope.tolist(), 1e-6)
+
+
+def test_degrees_of_polynomials_are_cut_towards_zero():
+    x = torch.tensor([0.3, 1.0, -1.0, 2.0])
+    for name in ("chebyshev_polynomial_t", "chebyshev_polynomial_w", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p",
+                 "shifted_chebyshev_polynomial_u"):
+        f = getattr(torch.special, name)
+        assert f(x, -0.9).tolist() == [1] * 4 and f(x, -1.0).tolist() == [0] * 4
+        assert torch.equal(f(x, 2.9), f(x, 2.0))

@@ -203,3 +203,11 @@ def cell_args(gates=3, hidden=5):
 def test_errors(call):
     with pytest.raises(RuntimeError):
         call()
+
+
+def test_arguments_on_one_device():
+    for kind, states in ((torch.nn.LSTM, 2), (torch.nn.GRU, 1), (torch.nn.RNN, 1)):
+        net, x = kind(2, 3), torch.ones(1, 1, 2, device="meta")
+        for h in (torch.zeros(1, 1, 3), torch.zeros(1, 1, 3, device="meta")):
+            with pytest.raises(RuntimeError, match="meta"):
+                net(x, (h, h) if states == 2 else h)

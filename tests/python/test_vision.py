@@ -232,6 +232,14 @@ def test_places_that_are_no_numbers():
     assert F.grid_sample(x, grid, padding_mode="border", align_corners=False).flatten().tolist() == [2.0, 3.0, 4.0, 1.5]
 
 
+def test_far_edge_of_volumes():
+    """In a volume, padded by its border, a place that is no number is the far edge."""
+    x = torch.arange(27.0).reshape(1, 1, 3, 3, 3)
+    grid = torch.tensor([math.nan, -1.0, -1.0]).reshape(1, 1, 1, 1, 3)
+    for mode in ("bilinear", "nearest"):
+        assert F.grid_sample(x, grid, mode, "border", align_corners=True).item() == 2
+
+
 @pytest.mark.parametrize("corners", [False, True])
 def test_affine_grid(corners):
     theta = torch.eye(2, 3, dtype=torch.float64).expand(2, 2, 3).clone().requires_grad_()

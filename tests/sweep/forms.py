@@ -91,7 +91,11 @@ def functions(name, taken, filled, want, at):
     others.append(
         (f"torch.ops.aten.{name}.{taken.overload}", getattr(getattr(torch.ops.aten, name), taken.overload), False)
     )
+    names = [n for _, n in taken.args]
+    told = "reduction" not in names or len(filled.args) > names.index("reduction") or "reduction" in filled.kwargs
     for label, f, method in others:
+        if not told and not label.startswith("torch.ops"):
+            continue  # a loss that is not told to reduce does not; the operator does
         args, kwargs = filled.fresh()
         if method:
             moved = as_method(taken, args, kwargs)

@@ -137,7 +137,7 @@ TEST(CompiledReduction, EveryCardHasTheEagerBits) {
     cards += any;
   }
   std::printf("%d cards with passes compiled and equal in %d cases\n", cards, cases);
-  EXPECT_GT(cards, 35);
+  EXPECT_GE(cards, 35);
 }
 
 // What is not lowered of these families, with the reason: a card that comes to them is lowered or joins this list.

@@ -1,0 +1,10 @@
+// Forms of cards that say what their derived out= may be. A pointwise card converts its result to the type of out. Any
+// other wants out to have the result's own type, unless it says that it converts.
+#pragma once
+#include <cstdint>
+
+namespace fb::form {
+constexpr uint32_t out_converts = uint32_t(1) << 26;      // the result is converted to the type of out
+constexpr uint32_t out_apart = uint32_t(1) << 25;         // out shares no memory with what is read
+constexpr uint32_t out_same_or_apart = uint32_t(1) << 24; // out is one of the tensors that are read, or apart from them
+}  // namespace fb::form

@@ -1,0 +1,112 @@
+"""out=: the types that it may have, the memory that it may share, and the version that a write leaves."""
+import pytest
+import torch
+
+x = torch.arange(12.0).reshape(3, 4)
+places = torch.zeros(3, 4, dtype=torch.long)
+first = torch.tensor([0, 1])
+
+# The call, the type of its result, and whether out may be a tensor that is read.
+EXACT = {
+    "gather": (lambda a, out: torch.gather(a, 1, places, out=out), torch.float32),
+    "index_select": (lambda a, out: torch.index_select(a, 0, first, out=out), torch.float32),
+    "masked_select": (lambda a, out: torch.masked_select(a, a > 3, out=out), torch.float32),
+    "take": (lambda a, out: torch.take(a, first, out=out), torch.float32),
+    "argmax": (lambda a, out: torch.argmax(a, 1, out=out), torch.int64),
+    "multinomial": (lambda a, out: torch.multinomial(a + 1, 2, out=out), torch.int64),
+    "complex": (lambda a, out: torch.complex(a, a, out=out), torch.complex64),
+    "polar": (lambda a, out: torch.polar(a, a, out=out), torch.complex64),
+    "mm": (lambda a, out: torch.mm(a, a.t(), out=out), torch.float32),
+    "matmul": (lambda a, out: torch.matmul(a, a.t(), out=out), torch.float32),
+    "scatter_add": (lambda a, out: torch.scatter_add(a, 1, places, a, out=out), torch.float32),
+    "searchsorted": (lambda a, out: torch.searchsorted(a[0], a, out=out), torch.int64),
+    "nonzero": (lambda a, out: torch.nonzero(a, out=out), torch.int64),
+    "amax": (lambda a, out: torch.amax(a, 1, out=out), torch.float32),
+    "softmax": (lambda a, out: torch.softmax(a, 1, out=out), torch.float32),
+}
+WIDER = {torch.float32: torch.float64, torch.int64: torch.float32, torch.complex64: torch.complex128}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_type_is_the_results_own(name):
+    call, dtype = EXACT[name]
+    torch.manual_seed(0)
+    want = call(x, None)
+    torch.manual_seed(0)
+    assert torch.equal(call(x, torch.empty(0, dtype=dtype)), want)
+    with pytest.raises(RuntimeError, match=name):
+        call(x, torch.empty(0, dtype=WIDER[dtype]))
+
+
+@pytest.mark.parametrize("call", [
+    lambda o: torch.add(x, x, out=o), lambda o: torch.cat([x, x], out=o), lambda o: torch.cumsum(x, 1, out=o), lambda o: torch.sum(x, 1, out=o),
+    lambda o: torch.mean(x, 1, out=o), lambda o: torch.std(x, 1, out=o), lambda o: torch.logsumexp(x, 1, out=o), lambda o: torch.ones(3, out=o),
+])
+def test_converted(call):
+    assert torch.equal(call(torch.empty(0, dtype=torch.float64)), call(torch.empty(0)).double())
+
+
+@pytest.mark.parametrize("i", [0, 1])
+def test_two_results(i):
+    for call in (lambda o: torch.topk(x, 2, out=o), lambda o: torch.sort(x, 1, out=o), lambda o: torch.max(x, 1, out=o), lambda o: torch.cummax(x, 1, out=o)):
+        out = [torch.empty(0), torch.empty(0, dtype=torch.long)]
+        assert torch.equal(call(tuple(out))[0], call(None)[0])
+        out = [torch.empty(0), torch.empty(0, dtype=torch.long)]
+        out[i] = torch.empty(0, dtype=torch.float64)
+        with pytest.raises(RuntimeError):
+            call(tuple(out))
+        shared = torch.empty(12)
+        with pytest.raises(RuntimeError):
+            call((shared, shared))
+
+
+@pytest.mark.parametrize("call", [
+    lambda a, o: torch.gather(a, 1, places, out=o), lambda a, o: torch.scatter(a, 1, places, a, out=o),
+    lambda a, o: torch.index_add(a, 0, first, a[:2], out=o), lambda a, o: torch.index_copy(a, 0, first, a[:2], out=o),
+    lambda a, o: torch.take(a, places, out=o),
+])
+def test_out_apart_from_what_is_read(call):
+    a = x.clone()
+    with pytest.raises(RuntimeError, match="memory"):
+        call(a, a)
+    assert torch.equal(a, x)
+
+
+@pytest.mark.parametrize("call", [
+    lambda a, o: torch.cumsum(a, 1, out=o), lambda a, o: torch.cumprod(a, 1, out=o), lambda a, o: torch.renorm(a, 2, 0, 1.0, out=o),
+    lambda a, o: torch.sort(a, 1, out=(o, torch.empty(3, 4, dtype=torch.long)))[0],
+])
+def test_out_is_what_is_read_or_apart(call):
+    memory = torch.arange(16.0)
+    with pytest.raises(RuntimeError, match="memory"):
+        call(memory[:12].reshape(3, 4), memory[2:14].reshape(3, 4))
+    a = x.clone()
+    want = call(a, torch.empty(3, 4))
+    assert torch.equal(call(a, a), want)
+
+
+@pytest.mark.parametrize("write", [
+    lambda a: torch.zeros(2, out=a), lambda a: torch.full((2,), 1.0, out=a), lambda a: torch.arange(2, out=a), lambda a: torch.rand(2, out=a),
+    lambda a: torch.cat([torch.ones(2)], out=a), lambda a: torch.cumsum(torch.ones(2), 0, out=a), lambda a: torch.add(a, 1, out=a),
+    lambda a: a.fill_(1), lambda a: a.cumsum_(0), lambda a: a.scatter_(0, torch.tensor([0]), 1), lambda a: a.uniform_(),
+    lambda a: a.__setitem__(a > 0, 1), lambda a: a.__setitem__([0], 1), lambda a: a.index_put_((torch.tensor([0]),), torch.tensor(1.0)),
+])
+def test_one_write_counts_once(write):
+    a = torch.zeros(2)
+    before = a._version
+    write(a)
+    assert a._version == before + 1
+
+
+def test_version_of_new_memory():
+    a, b = torch.zeros(2), torch.zeros(2).add_(1).add_(1)
+    a.set_(b)
+    assert b._version >= 2 and a._version == b._version
+
+
+def test_losses_reduce_when_they_are_told_to():
+    p, t = torch.tensor([0.2, 0.7]), torch.tensor([0.0, 1.0])
+    for f in (torch.kl_div, torch.binary_cross_entropy_with_logits, torch._C._nn.mse_loss, torch._C._nn.l1_loss, torch._C._nn.smooth_l1_loss):
+        assert f(p, t).shape == (2,) and f(p, t, reduction=1).shape == ()
+    assert torch.ops.aten.mse_loss(p, t).shape == () and torch.nn.functional.mse_loss(p, t).shape == ()
+    assert torch.hinge_embedding_loss(p, t).shape == (2,)
