@@ -22,7 +22,7 @@ struct Compiled {
 
 namespace {
 
-constexpr size_t kMostPlans = 512;  // of one graph; where shapes differ ever more, the last plan gives way
+constexpr size_t kMostPlans = 512;  // of one graph; where shapes differ ever more, a plan is made for one call
 
 Compiled* make(Graph g) {
   auto* c = new Compiled;
@@ -62,7 +62,13 @@ void call(Compiled& c, TensorImpl* const* inputs, Tensor* outputs) {
   for (size_t i = 0; i < c.graph.inputs.size(); ++i) plain = plain && !wants_history(inputs[i]);
   for (const Tensor* t : c.constants) plain = plain && !wants_history(t->impl());
   if (plain) {
-    if (c.plans.size() >= kMostPlans && !(c.last.load()->holds(inputs, c.constants))) {
+    const Plan* last = c.last.load(std::memory_order_acquire);
+    bool full = false;
+    if (!last || !last->holds(inputs, c.constants)) {
+      const std::lock_guard<std::mutex> hold(c.lock);
+      full = c.plans.size() >= kMostPlans;
+    }
+    if (full) {
       const auto once = make_plan(c.graph, inputs);
       if (!once->eager && run_plan(*once, c.graph, inputs, c.constants, outputs)) return;
       return run_eagerly(c.graph, inputs, outputs);

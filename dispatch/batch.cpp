@@ -1,8 +1,10 @@
 #include "dispatch/batch.h"
 
 #include <map>
+#include <mutex>
 #include <set>
 
+#include "dispatch/library.h"
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/pointwise.h"
@@ -238,9 +240,16 @@ void run_batched(const OpEntry& op, const Value* args, Results& out, const Ref<L
   if (dynamic_operators().count(f.schema.name)) raise_dynamic(op);
   if (kind == CardKind::pointwise && batch_pointwise(*c)) return;
   if (kind == CardKind::view && batch_view(*c)) return;
-  if (has_dims(op.schema) && batch_dims(*c)) return;
+  // What an operator from outside means by its arguments' names is not known.
+  if (!(op.card->forms & form::library) && has_dims(op.schema) && batch_dims(*c)) return;
+  static std::mutex* lock = new std::mutex;
   static std::set<std::string>* warned = new std::set<std::string>;
-  if (warned->insert(op.schema.full_name()).second)
+  bool first;
+  {
+    const std::lock_guard<std::mutex> hold(*lock);
+    first = warned->insert(op.schema.full_name()).second;
+  }
+  if (first)
     warn(text("vmap: operator ", op.schema.full_name(), " has no rule for a whole batch yet and runs once for each example, which is slow"));
   batch_loop(*c);
 }

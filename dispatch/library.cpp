@@ -7,6 +7,8 @@
 #include "dispatch/below_autograd.h"
 #include "dispatch/invoke.h"
 #include "dispatch/layers.h"
+#include "dispatch/trace.h"
+#include "dispatch/levels.h"
 #include "dispatch/library_load.h"
 #include "dispatch/thread_state.h"
 
@@ -82,6 +84,8 @@ void run_library(const OpEntry& op, const Value* args, Results& out) {
 void invoke_library(const OpEntry& op, const Value* args, Results& out) {
   const Overrides& o = static_cast<const LibraryOp&>(op).overrides;
   const Flags f = argument_flags(op, args);
+  if ((f & kWrapped) && run_at_level(op, args, out)) return;
+  if (f & kTraced) raise_not_implemented(op.schema.full_name(), ": an operator of a library is not followed by the compiler");
   if (!below_autograd)
     if (const LibraryKernel* k = o.top(LibraryKey::autograd)) return call(*k, op, args, out);
   // Defined by other operators alone: expanded above the layers.

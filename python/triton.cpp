@@ -4,6 +4,7 @@
 // integer and whether it is 1, and the constants. Where no kernel fits, Python is asked to make one.
 #include "python/triton.h"
 
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -242,6 +243,10 @@ const Known* find(Cache* c, const Arguments& a) {
       PyObject *x = k.constants[j], *y = a.constants[j];
       if (x == y) continue;
       if (Py_TYPE(x) != Py_TYPE(y)) {
+        same = false;
+        continue;
+      }
+      if (PyFloat_CheckExact(x) && std::signbit(PyFloat_AS_DOUBLE(x)) != std::signbit(PyFloat_AS_DOUBLE(y))) {
         same = false;
         continue;
       }

@@ -10,10 +10,14 @@
 
 namespace fb::compile {
 
+namespace {
+bool is_plain(const TensorImpl* t) { return t->device.is_cpu() && t->layout == Layout::strided && !(t->flags & (kConj | kNeg)); }
+}  // namespace
+
 bool Plan::holds(TensorImpl* const* in, const std::vector<const Tensor*>& others) const {
   if (default_type != default_dtype) return false;
   auto fits = [](const Guard& g, const TensorImpl* t) {
-    return t->dtype == g.dtype && t->wrapped_number == g.wrapped && t->sizes == g.sizes && t->strides == g.strides;
+    return t->dtype == g.dtype && t->wrapped_number == g.wrapped && is_plain(t) == g.plain && t->sizes == g.sizes && t->strides == g.strides;
   };
   for (int i = 0; i < inputs; ++i)
     if (!fits(guards[size_t(i)], in[i])) return false;
@@ -51,8 +55,8 @@ class Planner {
 
  private:
   void guard(const Tensor& t) {
-    p_->guards.push_back({Dims(t.sizes()), Dims(t.strides()), t.dtype(), t->wrapped_number});
-    odd_ |= !t.device().is_cpu() || t->layout != Layout::strided || (t->flags & (kConj | kNeg));
+    p_->guards.push_back({Dims(t.sizes()), Dims(t.strides()), t.dtype(), t->wrapped_number, is_plain(t.impl())});
+    odd_ |= !is_plain(t.impl());
   }
   bool is_nest(int node) const {
     const int g = groups_.group_of[size_t(node)];

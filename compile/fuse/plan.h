@@ -44,6 +44,7 @@ struct Plan {
     Dims sizes, strides;
     DType dtype;
     bool wrapped;
+    bool plain;                           // memory of the CPU, strided, without conj or neg bit
   };
   std::vector<Guard> guards;              // inputs, then constants
   DType default_type = DType::f32;

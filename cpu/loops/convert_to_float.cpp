@@ -8,7 +8,5 @@ template void convert_to<double>(char*, int64_t, const char*, int64_t, DType, in
 template void convert_to<cfloat>(char*, int64_t, const char*, int64_t, DType, int64_t);
 template void convert_to<cdouble>(char*, int64_t, const char*, int64_t, DType, int64_t);
 template void convert_to<bfloat16>(char*, int64_t, const char*, int64_t, DType, int64_t);
-template void convert_to<float8_e5m2>(char*, int64_t, const char*, int64_t, DType, int64_t);
-template void convert_to<float8_e4m3fn>(char*, int64_t, const char*, int64_t, DType, int64_t);
 
 }  // namespace fb

@@ -3,6 +3,7 @@
 #include "dispatch/card.h"
 #include "dispatch/levels.h"
 #include "dispatch/thread_state.h"
+#include "dispatch/trace.h"
 #include "ops/loss/reduction.h"
 
 namespace fb::cards {
@@ -61,6 +62,7 @@ struct binary_cross_entropy : lowered<binary_cross_entropy> {
   }
   // An element outside [0, 1], and only such a one, makes the sum of the terms NaN.
   static void check_range(const Tensor& x, const Tensor& t, const Tensor& terms) {
+    if (x->flags & kTraced) raise_not_implemented("binary_cross_entropy: whether elements lie between 0 and 1 cannot be followed without them");
     if (x.is_meta() || x.numel() == 0) return;
     const Tensor sum = op<"sum">(terms);
     if (!holds(op<"isnan">(sum))) return;

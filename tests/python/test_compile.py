@@ -682,3 +682,40 @@ def test_nothing_happens_while_a_function_is_followed():
         return x.tolist()   # given up after the write was followed
     a = torch.zeros(2)
     assert torch.compile(f)(a) == [1, 1] and a.tolist() == [1, 1]
+
+
+def test_the_number_of_pieces_hangs_on_sizes():
+    f = torch.compile(lambda x: torch.stack([piece.sum() for piece in x.split(2)]))
+    for n in (4, 6, 8, 4):
+        assert f(torch.ones(n)).tolist() == [2.0] * (n // 2)
+
+
+def test_dimensions_of_a_result_hang_on_sizes():
+    f = torch.compile(lambda x: x.sum() if x.squeeze().ndim == 1 else x.sum() * 2)
+    assert [f(torch.ones(1, n)).item() for n in (3, 4, 1, 5)] == [3.0, 4.0, 2.0, 5.0]
+
+
+def test_a_derivative_to_be_differentiated_again_is_refused():
+    w = torch.randn(3, requires_grad=True)
+    f = torch.compile(lambda a: (a.sin() * a).sum())
+    with pytest.raises(RuntimeError, match="second derivative"):
+        torch.autograd.grad(f(w), w, create_graph=True)
+
+
+def test_stances_hold_where_a_graph_is_there():
+    seen = []
+    f = torch.compile(lambda x: x + 1, backend=lambda gm, inputs: lambda *a: seen.append(1) or gm(*a))
+    f(torch.ones(2))
+    before = len(seen)
+    with torch.compiler.set_stance("force_eager"):
+        assert f(torch.ones(2)).tolist() == [2.0, 2.0]
+    with torch.compiler.set_stance("eager_on_recompile"):
+        assert f(torch.ones(2, dtype=torch.float64)).tolist() == [2.0, 2.0]
+    assert len(seen) == before
+
+
+def test_range_errors_stay():
+    f = torch.compile(lambda x, t: torch.nn.functional.binary_cross_entropy(x, t))
+    f(torch.tensor([0.5]), torch.tensor([1.0]))
+    with pytest.raises(RuntimeError, match="between 0 and 1"):
+        f(torch.tensor([1.5]), torch.tensor([1.0]))

@@ -359,3 +359,15 @@ def test_processes_share_a_cache(tmp_path):
     results = in_process(tmp_path, 4)
     assert len({r[0] for r in results}) == 1
     assert not [f for f in (tmp_path / "kernels").iterdir() if f.suffix != ".o"]
+
+
+def test_a_plan_is_for_its_kind_of_memory():
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    def f(x):
+        return x * 2 + 1
+    z = torch.randn(5, dtype=torch.complex64)
+    compiled = torch._inductor.compile(make_fx(f)(z.imag), [z.imag])
+    assert torch.equal(compiled(z.imag), f(z.imag))
+    assert torch.equal(compiled(z.conj().imag), f(z.conj().imag))  # the same strides, negated
+    assert compiled(torch.empty(10, device="meta")[::2]).is_meta

@@ -520,3 +520,12 @@ def test_cpp_library_that_is_wrong(tmp_path):
         torch.ops.load_library(path)
     with pytest.raises(OSError):
         torch.ops.load_library(str(tmp_path / "absent.so"))
+
+
+@pytest.mark.filterwarnings("ignore:vmap")
+def test_vmap_over_an_operator_is_a_loop():
+    @torch.library.custom_op("fbtestvmap::double_sum", mutates_args=())
+    def double_sum(x: torch.Tensor, dim: int) -> torch.Tensor:
+        return (x * 2).sum(dim)
+    x = torch.arange(60.).view(3, 4, 5)
+    assert torch.equal(torch.vmap(lambda a: double_sum(a, 0))(x), (x * 2).sum(1))

@@ -59,9 +59,12 @@ _names = {}   # function: its name as an operator, or None
 
 def operator_name(f):
     """The name of f if it is an operator of torch, else None. TypeError where f cannot be hashed."""
-    if f not in _names:
-        _names[f] = _operator_name(f)
-    return _names[f]
+    if f in _names:
+        return _names[f]
+    name = _operator_name(f)
+    if name is not None:   # functions of users and modules are not kept alive
+        _names[f] = name
+    return name
 
 
 def refuse(f):

@@ -47,6 +47,8 @@ class Compiled:
         self.entries, self.noticed, self.raised = [], False, 0
 
     def __call__(self, *args, **kwargs):
+        if _stance[0] == "force_eager":
+            return self.fn(*args, **kwargs)
         entries = self.entries
         for i, entry in enumerate(entries):
             found = entry(args, kwargs)
@@ -72,6 +74,8 @@ class Compiled:
             if self.fullgraph or config.fail_on_recompile_limit_hit:
                 raise exc.FailOnRecompileLimitHit(f"{getattr(fn, '__qualname__', fn)} was compiled {limit} times, the limit")
             self.notice(f"it was compiled {limit} times, torch._dynamo.config.recompile_limit; each call was unlike those before")
+            return fn(*args, **kwargs)
+        if self.entries and _stance[0] == "eager_on_recompile":
             return fn(*args, **kwargs)
         if self.entries and (config.error_on_recompile or _stance[0] == "fail_on_recompile"):
             raise exc.RecompileError(f"{getattr(fn, '__qualname__', fn)} would be compiled again")
@@ -355,7 +359,7 @@ def compiled_callable(fn, **settings):
     compiled = wrap(fn)
 
     def call(*args, **kwargs):
-        for entry in compiled.entries:   # the first is nearly always the one: here, for the sake of one frame
+        for entry in () if _stance[0] == "force_eager" else compiled.entries:   # the first is nearly always the one: here, for the sake of one frame
             found = entry(args, kwargs)
             if found is not MISS and found is not EAGER:
                 return found

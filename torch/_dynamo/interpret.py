@@ -235,7 +235,12 @@ class Run:
             raise Unsupported("a torch.Generator")
         if kwargs.get("requires_grad"):
             raise Unsupported("a tensor that requires grad made within the function")
-        return self.recorder.call(f, name, args, kwargs)
+        return self._counted(self.recorder.call(f, name, args, kwargs))
+
+    def _counted(self, result):
+        if type(result) in (tuple, list):   # how many tensors there are hangs on sizes (split, unbind)
+            self.guards.shapes_matter = True
+        return result
 
     def _tensor_method(self, f, args, kwargs):
         x, name = f.tensor, f.name
@@ -243,7 +248,7 @@ class Run:
             return getattr(self.recorder.real(x), name)(*args, **kwargs)
         if any(isinstance(v, torch.Generator) for v in (*args, *kwargs.values())):
             raise Unsupported("a torch.Generator")
-        return self.recorder.call(name, name, (x, *args), kwargs, method=True)
+        return self._counted(self.recorder.call(name, name, (x, *args), kwargs, method=True))
 
     def _module(self, m, args, kwargs):
         from torch.nn.modules import module as home

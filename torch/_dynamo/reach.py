@@ -280,7 +280,8 @@ class Reach:
         if name in allowed.TENSOR_PARTS:
             return self.recorder.call(getattr, name, (x, name), {})
         if name in allowed.TENSOR_FACTS or name in allowed.TENSOR_SHAPE_FACTS:
-            if name in allowed.TENSOR_SHAPE_FACTS:
+            made = not any(copy is real for _, copy, _ in self.recorder.outside.values())
+            if name in allowed.TENSOR_SHAPE_FACTS or (made and name in ("ndim", "dim", "ndimension")):   # squeeze() counts sizes
                 self.guards.shapes_matter = True
             value = getattr(real, name)
             return TensorMethod(x, name) if callable(value) else value

@@ -219,8 +219,8 @@ def _training(forward, backward, written, count, fw_compiler, bw_compiler, joint
             tensors, numbers = iter(ctx.saved_tensors), iter(ctx.numbers)
             saved = [next(tensors) if t else next(numbers) for t in tensor_saved]
             tangents = [_laid_out(grads[len(written) + i], like) for i, like in zip(with_tangent, layouts)]
-            if torch.is_grad_enabled() and any(isinstance(g, torch.Tensor) and g.requires_grad for g in grads):
-                raise RuntimeError("a second derivative through aot_function: its backward is compiled and not recorded")
+            if torch.is_grad_enabled():   # create_graph: what is saved has no history, so the result would lack it silently
+                raise RuntimeError("a second derivative (create_graph=True) through aot_function: its backward is compiled and not recorded")
             return tuple(compiled_bw()([*saved, *tangents]))
 
     def run(flat_args):
@@ -256,24 +256,31 @@ def aot_function(fn, fw_compiler, bw_compiler=None, partition_fn=default_partiti
     def run(*args, **kwargs):
         flat, spec = pytree.tree_flatten((args, kwargs))
         key = (spec, torch.is_grad_enabled(), *[_signature(x) for x in flat])
-        found = cache.get(key)
+        found = None if _UNKNOWN in key else cache.get(key)
         if found is None:
             flat_fn, cell = _flat_function(fn, spec)
             compiled = _compile(flat_fn, flat, fw_compiler, bw_compiler, inference_compiler, partition_fn, decompositions)
-            found = cache[key] = (compiled, cell[0])
+            found = (compiled, cell[0])
+            if _UNKNOWN not in key:
+                cache[key] = found
         compiled, out_spec = found
         return pytree.tree_unflatten(compiled(flat), out_spec)
     return run
 
 
+_UNKNOWN = object()   # stands for what cannot be compared later: such calls are traced each time
+
+
 def _signature(x):
     if isinstance(x, torch.Tensor):
         return (x.shape, x.stride(), x.dtype, x.device, x.requires_grad)
+    if isinstance(x, (float, complex)):
+        return (type(x), repr(x))   # -0.0 is not 0.0
     try:
         hash(x)
         return (type(x), x)
     except TypeError:
-        return id(x)
+        return _UNKNOWN
 
 
 def aot_module(mod, *args, **kwargs):

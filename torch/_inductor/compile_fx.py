@@ -25,7 +25,11 @@ class _ByNumbers:
         self._code, self._which, self._made = code, which, {}
 
     def __call__(self, *inputs):
-        key = tuple((type(x), x) for x in inputs if not isinstance(x, Tensor))
+        key = tuple((type(x), repr(x) if isinstance(x, (float, complex)) else x) for x in inputs if not isinstance(x, Tensor))
+        try:
+            hash(key)
+        except TypeError:
+            return self._code(*inputs)
         if key not in self._made:
             self._made[key] = _followed(self._code, inputs)
         return self._made[key](*inputs)
