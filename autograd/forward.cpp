@@ -105,16 +105,17 @@ ForwardRecord::~ForwardRecord() {
 
 void enter_dual_level() {
   FB_CHECK(!g_user_level, "a dual level is open already; forward mode does not nest levels yet");
+  std::lock_guard<std::mutex> lock(g_lock);
   g_user_level = dual_level_open = true;
 }
 
 void exit_dual_level() {
   FB_CHECK(g_user_level, "no dual level is open, so none can be left");
-  g_user_level = false;
-  dual_level_open = g_transforms > 0;
   std::vector<Tensor> drop;  // tangents die outside the lock
   {
     std::lock_guard<std::mutex> lock(g_lock);
+    g_user_level = false;
+    dual_level_open = g_transforms > 0;
     for (ForwardRecord *r = g_first, *next; r; r = next) {
       next = r->next;
       if (r->owner->wrapped) continue;  // of a transform
@@ -126,10 +127,12 @@ void exit_dual_level() {
 }
 
 void enter_forward_transform() {
+  std::lock_guard<std::mutex> lock(g_lock);  // of both, so that one thread's leaving does not close another's
   ++g_transforms;
   dual_level_open = true;
 }
 void leave_forward_transform() {
+  std::lock_guard<std::mutex> lock(g_lock);
   if (--g_transforms == 0) dual_level_open = g_user_level;
 }
 

@@ -162,7 +162,12 @@ const OpEntry& library_define(std::string_view schema) {
   op->functional = op;
   registry_add(owner.release());
   ++generation;
-  library_impl_waiting(*op);
+  try {
+    library_impl_waiting(*op);
+  } catch (...) {  // a kernel that waited does not fit: the operator is not there, and may be defined again
+    library_undefine(*op);
+    throw;
+  }
   return *op;
 }
 

@@ -1,4 +1,7 @@
 """gradcheck finds wrong derivatives and passes right ones; Jacobians and products by formula."""
+import subprocess
+import sys
+
 import pytest
 
 pytest.importorskip("torch._C")
@@ -73,3 +76,9 @@ def test_products():
         assert product(lambda a: a.prod() * a[0], x, v)[1].tolist() == [2, 2]
     with pytest.raises(RuntimeError, match="shape"):
         AF.vjp(lambda a: a ** 2, x, torch.ones(3))
+
+
+def test_the_function_keeps_its_name_when_its_file_is_imported_first():
+    code = ("import torch; import torch.autograd.gradcheck; from torch.autograd.gradcheck import GradcheckError\n"
+            "assert torch.autograd.gradcheck(torch.sin, torch.ones(2, dtype=torch.double, requires_grad=True))")
+    subprocess.run([sys.executable, "-c", code], check=True)

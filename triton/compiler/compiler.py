@@ -28,6 +28,11 @@ def torch_dtypes():
     return _dtypes
 
 
+def _kinds(values):
+    """Arguments as an error tells of them: a tensor by its type, an integer by itself (1 is compiled in)."""
+    return ", ".join(str(v.dtype) if hasattr(v, "dtype") else repr(v) for v in values)
+
+
 class CompiledKernel:
     """A kernel for certain types and constants.
 
@@ -44,7 +49,7 @@ class CompiledKernel:
         from ..runtime.driver import target
         self.metadata = KernelMetadata(self.name, self.scratch, options.get("num_warps", 4), options.get("num_stages", 3), options.get("num_ctas", 1), target, fn.debug)
         self.asm = _Asm(capsule, ir)
-        self.values = None
+        self.values = self.made_for = None
 
     @property
     def num_warps(self): return self.metadata.num_warps
@@ -65,6 +70,8 @@ class CompiledKernel:
             if len(values) < n:   # without the constants
                 given = iter(values)
                 values = tuple(self.values[i] if self.fn.arg_names[i] in self.fn.constexpr_names else next(given) for i in range(n))
+            if self.fn.cache.key(values[:n]) != self.made_for:
+                raise TypeError(f"kernel {self.name} was compiled for other types: {_kinds(self.values)}; it was called with {_kinds(values[:n])}")
             self.fn.cache.launch(values[:n], self.capsule, grid if isinstance(grid, int) else tuple(grid))
         return launch
 
@@ -106,9 +113,9 @@ def compile_kernel(fn, values, options, interpreted=False):
     """fn for these arguments (a tuple, one for each parameter)."""
     start = time.perf_counter()
     g = Generator(fn.__name__, debug=fn.debug or bool(options.get("debug")))
-    key = fn.cache.key(values)
+    made_for = fn.cache.key(values)
     count = sum(n not in fn.constexpr_names for n in fn.arg_names)
-    key, areas = iter(key[:count]), iter(key[count:])
+    key, areas = iter(made_for[:count]), iter(made_for[count:])
     with compiling(g):
         scope = {}
         for name, value in zip(fn.arg_names, values):
@@ -136,5 +143,5 @@ def compile_kernel(fn, values, options, interpreted=False):
     except RuntimeError as e:
         raise CompilationError(fn.src, fn.tree, str(e), fn.filename, fn.first_line, fn.__name__) from e
     kernel = CompiledKernel(fn, capsule, facts, options, ir, front)
-    kernel.values = values
+    kernel.values, kernel.made_for = values, made_for
     return kernel

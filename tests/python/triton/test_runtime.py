@@ -314,3 +314,14 @@ def test_interpreted_kernels_give_the_bits_of_machine_code():
     r = subprocess.run([sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *(os.path.join(here, c) for c in chosen)],
                        env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True, cwd=os.path.join(here, "..", "..", ".."))
     assert r.returncode == 0, r.stdout[-2000:]
+
+
+def test_a_compiled_kernel_takes_what_it_was_compiled_for():
+    x, out = torch.ones(16), torch.zeros(16)
+    warm = scale_kernel.warmup(x, out, 16, 2.0, BLOCK=16, grid=(1,))
+    warm[(1,)](x, out, 16, 3.0, 16)
+    assert out.tolist() == [3.0] * 16
+    with pytest.raises(TypeError, match="float64"):
+        warm[(1,)](x.double(), out, 16, 3.0, 16)
+    with pytest.raises(TypeError, match="compiled for other types"):
+        warm[(1,)](x, out, 1, 3.0, 16)   # 1 is compiled in where it is given
