@@ -24,7 +24,7 @@ set_source_files_properties(compile/llvm/emit.cpp compile/llvm/jit.cpp PROPERTIE
   COMPILE_OPTIONS "-O1;-isystem;${FB_LLVM_INCLUDE}" COMPILE_DEFINITIONS "_GNU_SOURCE;__STDC_CONSTANT_MACROS;__STDC_LIMIT_MACROS")
 target_link_libraries(torch_compile PUBLIC torch_cpu PRIVATE
   -L${FB_LLVM_LIBDIR} ${FB_LLVM_LIBS} -l:libzstd.a -l:libz.a -l:libtinfo.a dl)
-target_link_options(torch_compile PRIVATE -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,--build-id=sha1 $<$<NOT:$<BOOL:${FB_SANITIZE}>>:-Wl,-s>)
+target_link_options(torch_compile PRIVATE -Wl,--exclude-libs,ALL -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cmake/no_llvm_symbols.map -Wl,--gc-sections -Wl,--build-id=sha1 $<$<NOT:$<BOOL:${FB_SANITIZE}>>:-Wl,-s>)
 set_target_properties(torch_compile PROPERTIES CXX_VISIBILITY_PRESET default
   LIBRARY_OUTPUT_DIRECTORY ${FB_PACKAGE_DIR}/lib BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
 install(TARGETS torch_compile LIBRARY DESTINATION torch/lib)
