@@ -144,8 +144,7 @@ void claim_batch(BatchCall& c) {
     const Tensor& t = c.args[i].tensor();
     const Wrapped* w = wrapped_in(t);
     if (w && w->level.get() == c.level.get()) continue;
-    const bool fresh = !t->py && !t->autograd && t->storage.use_count() == 1;
-    if (!fresh)
+    if (!is_fresh(t))
       raise_runtime("vmap: ", c.schema().name, " writes values that differ between examples to a tensor of shape ", t.sizes(),
                     " that is the same for all of them; make it from a mapped argument (new_zeros, zeros_like), or do not write in place");
     make_wrapper(t, c.level, true);

@@ -7,6 +7,8 @@
 
 namespace fb {
 
+// One that only the call at hand knows of: made by a rule or a body in C++, and written there.
+inline bool is_fresh(const Tensor& t) { return !t->py && !t->autograd && t->storage.use_count() == 1; }
 // Draws random numbers: takes a generator.
 bool is_random(const OpEntry& op);
 // Runs op at `level`, which is the innermost one.

@@ -38,7 +38,7 @@ bool batch_random(BatchCall& c) {
         c.give_self();
         return true;
       }
-      if (self->py || self->autograd || self->storage.use_count() != 1)
+      if (!is_fresh(self))
         raise_runtime("vmap: ", c.schema().name, " writes numbers that differ between examples (randomness='different') to a tensor of shape ",
                       self.sizes(), " that is the same for all of them; make it from a mapped argument");
       make_wrapper(self, c.level, true);

@@ -93,9 +93,6 @@ bool at_level(const Tensor& t, const Level* level) {
   return w && w->level.get() == level;
 }
 
-// One that only the call at hand knows of: made by a rule or a body in C++, and written there.
-bool is_fresh(const Tensor& t) { return !t->py && !t->autograd && t->storage.use_count() == 1; }
-
 // A write at a level of derivatives to a tensor that is not of it.
 void claim_written(const OpEntry& op, const Value* args, const Ref<Level>& level) {
   each_tensor(op, args, [&](size_t i, const Tensor& t) {

@@ -1,9 +1,28 @@
 #include "dispatch/schema.h"
 
+#include "dispatch/schema_words.h"
+
 #include <cstdlib>
 #include <cstring>
 
 namespace fb {
+const char* type_word(ArgType t) {
+  switch (t) {
+    case ArgType::tensor: case ArgType::tensors: case ArgType::optional_tensors: return "Tensor";
+    case ArgType::scalar: case ArgType::scalars: return "Scalar";
+    case ArgType::integer: case ArgType::ints: return "int";
+    case ArgType::floating: case ArgType::doubles: return "float";
+    case ArgType::boolean: case ArgType::bools: return "bool";
+    case ArgType::string: return "str";
+    case ArgType::dtype: return "ScalarType";
+    case ArgType::device: return "Device";
+    case ArgType::layout: return "Layout";
+    case ArgType::memory_format: return "MemoryFormat";
+    case ArgType::generator: return "Generator";
+  }
+  return "?";
+}
+
 namespace {
 
 struct Reader {
@@ -155,23 +174,6 @@ Value read_default(Reader& r, const TypeText& t) {
   if (end && *end) raise_runtime("schema '", r.s, "': '", w, "' is no default value");
   if (type == ArgType::floating || w.find_first_of(".enf") != std::string::npos) return Value(d);
   return Value(int64_t(atoll(w.c_str())));
-}
-
-const char* type_word(ArgType t) {
-  switch (t) {
-    case ArgType::tensor: case ArgType::tensors: case ArgType::optional_tensors: return "Tensor";
-    case ArgType::scalar: case ArgType::scalars: return "Scalar";
-    case ArgType::integer: case ArgType::ints: return "int";
-    case ArgType::floating: case ArgType::doubles: return "float";
-    case ArgType::boolean: case ArgType::bools: return "bool";
-    case ArgType::string: return "str";
-    case ArgType::dtype: return "ScalarType";
-    case ArgType::device: return "Device";
-    case ArgType::layout: return "Layout";
-    case ArgType::memory_format: return "MemoryFormat";
-    case ArgType::generator: return "Generator";
-  }
-  return "?";
 }
 
 std::string print_default(const Value& v) {

@@ -97,6 +97,17 @@ inline const Tensor& unwrap(PyObject* o) { return reinterpret_cast<const Tensor&
 // Raises TypeError naming function and argument where o is no tensor.
 const Tensor& tensor_arg(PyObject* o, const char* function, const char* arg);
 
+// t takes the geometry and type of `like`; storage and history stay.
+inline void take_geometry(const Tensor& t, const Tensor& like) {
+  t->sizes = like->sizes;
+  t->strides = like->strides;
+  t->offset = like->offset;
+  t->dtype = like->dtype;
+  t->conj = like->conj;
+  t->neg = like->neg;
+  t->refresh();
+}
+
 // ---- small values ----
 extern PyTypeObject DTypeType, DeviceType_, LayoutType, MemoryFormatType, SizeType, GeneratorType, StorageType;
 PyObject* wrap_dtype(DType d);

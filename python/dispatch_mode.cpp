@@ -406,13 +406,7 @@ PyObject* py_set_geometry(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OO|p:_set_geometry", &a, &b, &share)) return nullptr;
   const Tensor& t = tensor_arg(a, "_set_geometry", "tensor");
   const Tensor& like = tensor_arg(b, "_set_geometry", "like");
-  t->sizes = like->sizes;
-  t->strides = like->strides;
-  t->offset = like->offset;
-  t->dtype = like->dtype;
-  t->conj = like->conj;
-  t->neg = like->neg;
-  t->refresh();
+  take_geometry(t, like);
   if (share) t->storage = like->storage;
   Py_RETURN_NONE;
   FB_PY_END(nullptr)

@@ -15,7 +15,7 @@ bool mode_active();
 PyObject* overload_object(const OpEntry& op);
 
 // The Python arguments of a call: positional ones up to the last that is no default, keyword-only ones that are none.
-// `keep_numbers`: numbers that came wrapped as tensors are given as numbers.
+// Numbers that came wrapped as tensors are given as numbers.
 void python_arguments(const OpEntry& op, const Value* args, Obj& positional, Obj& keywords);
 // What Python returned for a call of `op`, checked against its schema.
 void take_python_results(const OpEntry& op, const Value* args, PyObject* returned, Results& out);

@@ -1,33 +1,12 @@
 // Schemas and kernels of operators as torch/_schema.py and torch/_ops.py ask for them.
 #include "dispatch/library.h"
+#include "dispatch/schema_words.h"
 #include "dispatch/visible.h"
 #include "python/dispatch_mode.h"
 
 namespace fb::py {
 namespace {
 
-const char* base_type(ArgType t) {
-  switch (t) {
-    case ArgType::tensor: case ArgType::tensors: case ArgType::optional_tensors: return "Tensor";
-    case ArgType::scalar: case ArgType::scalars: return "Scalar";
-    case ArgType::integer: case ArgType::ints: return "int";
-    case ArgType::floating: case ArgType::doubles: return "float";
-    case ArgType::boolean: case ArgType::bools: return "bool";
-    case ArgType::string: return "str";
-    case ArgType::dtype: return "ScalarType";
-    case ArgType::device: return "Device";
-    case ArgType::layout: return "Layout";
-    case ArgType::memory_format: return "MemoryFormat";
-    case ArgType::generator: return "Generator";
-  }
-  return "?";
-}
-bool is_list(ArgType t) {
-  switch (t) {
-    case ArgType::tensors: case ArgType::optional_tensors: case ArgType::scalars: case ArgType::ints: case ArgType::doubles: case ArgType::bools: return true;
-    default: return false;
-  }
-}
 PyObject* default_value(const ArgSpec& a) {
   const Value& v = a.default_value;
   if (v.tag == Tag::bools) {
@@ -56,13 +35,13 @@ PyObject* py_parts(PyObject*, PyObject* name) {
   Obj args(checked(PyList_New(0))), returns(checked(PyList_New(0)));
   for (const ArgSpec& a : s.args) {
     Obj d(checked(default_value(a)));
-    Obj t(checked(Py_BuildValue("(ssOOOOOOiOO)", a.name.c_str(), base_type(a.type), a.type == ArgType::optional_tensors ? Py_True : Py_False,
+    Obj t(checked(Py_BuildValue("(ssOOOOOOiOO)", a.name.c_str(), type_word(a.type), a.type == ArgType::optional_tensors ? Py_True : Py_False,
                                 is_list(a.type) ? Py_True : Py_False, a.optional ? Py_True : Py_False, a.kwarg_only ? Py_True : Py_False,
                                 a.written ? Py_True : Py_False, a.aliased ? Py_True : Py_False, int(a.list_size), a.has_default ? Py_True : Py_False, d.get())));
     checked(PyList_Append(args.get(), t.get()));
   }
   for (const ReturnSpec& r : s.returns) {
-    Obj t(checked(Py_BuildValue("(ssOOO)", r.name.c_str(), base_type(r.type), is_list(r.type) ? Py_True : Py_False, r.written ? Py_True : Py_False,
+    Obj t(checked(Py_BuildValue("(ssOOO)", r.name.c_str(), type_word(r.type), is_list(r.type) ? Py_True : Py_False, r.written ? Py_True : Py_False,
                                 r.aliased ? Py_True : Py_False)));
     checked(PyList_Append(returns.get(), t.get()));
   }

@@ -230,14 +230,8 @@ int set_data(PyObject* o, PyObject* v, void*) {
   FB_CHECK(t->python == n->python, ".data of a ", Py_TYPE(o)->tp_name, " (shape ", t.sizes(), ") cannot be set to a ", Py_TYPE(v)->tp_name,
            ": one of them has a class with __torch_dispatch__, the other has not");
   t->storage = n->storage;
-  t->sizes = n->sizes;
-  t->strides = n->strides;
-  t->offset = n->offset;
-  t->dtype = n->dtype;
   t->device = n->device;
-  t->conj = n->conj;
-  t->neg = n->neg;
-  t->refresh();
+  take_geometry(t, n);
   return 0;
   FB_PY_END(-1)
 }

@@ -23,7 +23,6 @@ _defined_namespaces = set()
 _keep_alive = []          # registrations that nobody holds
 _fake_impls = {}          # qualified name -> function
 _autograd_infos = {}      # qualified name -> what make_autograd_kernel reads
-_dispatch_rules = {}      # OpOverload -> {class: function}
 
 
 def fallthrough_kernel():

@@ -177,16 +177,8 @@ template <class At> int32_t run_nest(const Step& s, At&& at) {
     if (s.fold_bytes) folds = Tensor::empty(Dims{s.fold_bytes * std::max(1, s.launches[0].folds)}, {DType::u8, DeviceType::cpu});
   }
   for (const Launch& l : s.launches) {
-    constexpr size_t kInline = 96;
-    const size_t count = l.words.size();
-    int64_t room[kInline];
-    std::vector<int64_t> more;
-    int64_t* w = room;
-    if (count > kInline) {
-      more.resize(count);
-      w = more.data();
-    }
-    std::memcpy(w, l.words.data(), count * 8);
+    using Words = SmallVec<int64_t, 96>;
+    Words w(Ints(l.words.data(), int64_t(l.words.size())));
     for (size_t o = 0; o < s.operands.size(); ++o) {
       const TensorImpl* t = at(s.operands[o].first);
       w[l.bases[o]] = reinterpret_cast<int64_t>(static_cast<char*>(t->storage->data) + t->offset * item_size(t->dtype)) + s.operands[o].second;
@@ -206,19 +198,12 @@ template <class At> int32_t run_nest(const Step& s, At&& at) {
       return l.entry(words);
     };
     if (l.units <= l.grain) {
-      errors |= some(w, 0, l.units);
+      errors |= some(w.data(), 0, l.units);
       continue;
     }
     parallel_for(0, l.units, l.grain, [&](int64_t lo, int64_t hi) {
-      int64_t own[kInline];
-      std::vector<int64_t> heap;
-      int64_t* words = own;
-      if (count > kInline) {
-        heap.resize(count);
-        words = heap.data();
-      }
-      std::memcpy(words, w, count * 8);
-      if (const int32_t e = some(words, lo, hi)) __atomic_fetch_or(&errors, e, __ATOMIC_RELAXED);
+      Words own(w);
+      if (const int32_t e = some(own.data(), lo, hi)) __atomic_fetch_or(&errors, e, __ATOMIC_RELAXED);
     });
   }
   return errors;

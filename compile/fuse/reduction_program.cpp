@@ -273,6 +273,13 @@ class Writer : public Evaluator {
       const Id p = add(own, mul(i, number(int64_t(tile::bytes_of(e)) * lanes)));
       return lanes == 1 ? p : b.ramp(p, number(tile::bytes_of(e)), lanes);
     };
+    return folded(fold, e, at);
+  }
+  // The same of blocks that stand eight bytes apart, one value each.
+  Id tree_apart(const TileFold& fold, Elem e, Id own) {
+    return folded(fold, e, [&](Id i) { return add(own, mul(i, number(8))); });
+  }
+  template <class At> Id folded(const TileFold& fold, Elem e, At&& at) {
     std::vector<Id> gap{number(1)};
     b.loop(number(0), number(40), number(1), gap, [&](Id, std::vector<Id>& g) {
       const Id twice = mul(g[0], number(2));
@@ -404,18 +411,6 @@ class Writer : public Evaluator {
     know_kept(f_.pass + 1);
     if (f_.pass == 0) store_kept(0);
     store_kept(f_.pass + 1);
-  }
-  Id tree_apart(const TileFold& fold, Elem e, Id own) {
-    auto at = [&](Id i) { return add(own, mul(i, number(8))); };
-    std::vector<Id> gap{number(1)};
-    b.loop(number(0), number(40), number(1), gap, [&](Id, std::vector<Id>& g) {
-      const Id twice = mul(g[0], number(2));
-      b.loop(number(0), b.apply(Op::sub, blocks_, g[0]), twice, [&](Id i) {
-        b.store(at(i), fold.combine(b.load(at(i), e), b.load(at(add(i, g[0])), e)));
-      });
-      g[0] = twice;
-    });
-    return b.load(at(number(0)), e);
   }
   // How many outputs there are.
   Id word_units() {

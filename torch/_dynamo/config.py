@@ -9,9 +9,10 @@ fail_on_recompile_limit_hit = False
 error_on_recompile = False
 suppress_errors = False
 disable = False
+automatic_dynamic_shapes = True
+# Accepted, without effect: programs set them.
 verbose = False
 assume_static_by_default = True
-automatic_dynamic_shapes = True
 dynamic_shapes = True
 specialize_int = True
 capture_scalar_outputs = False

@@ -319,9 +319,6 @@ class OptimizedModule(Module):
         self.__dict__.update(state)
         self.__dict__["_compiled"] = self._wrap(self._modules["_orig_mod"])
 
-    def __reduce_ex__(self, protocol):
-        return super().__reduce_ex__(protocol)
-
     def __dir__(self):
         return sorted({*super().__dir__(), *dir(self._orig_mod)})
 
@@ -408,19 +405,10 @@ def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
     def call(*args, **kwargs):
         if not recursive:
             return fn(*args, **kwargs)
-        with run_as_is():
+        with not_following():
             return fn(*args, **kwargs)
     call._torchdynamo_disable, call._torchdynamo_orig_callable, call._torchdynamo_disable_msg = True, fn, reason
     return call
-
-
-_as_is = threading.local()
-
-
-@contextlib.contextmanager
-def run_as_is():
-    with not_following():
-        yield
 
 
 def reset():

@@ -6,7 +6,6 @@ Python see the data of a tensor. On anything else it raises Unsupported, naming 
 
 Known are the instructions of CPython 3.11; on other versions nothing is followed.
 """
-import builtins
 import collections
 import dis
 import enum

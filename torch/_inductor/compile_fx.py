@@ -21,8 +21,8 @@ class _Restored:
 class _ByNumbers:
     """One compiled graph for each set of the inputs that are no tensors: they are part of the graph."""
 
-    def __init__(self, code, which):
-        self._code, self._which, self._made = code, which, {}
+    def __init__(self, code):
+        self._code, self._made = code, {}
 
     def __call__(self, *inputs):
         key = tuple((type(x), repr(x) if isinstance(x, (float, complex)) else x) for x in inputs if not isinstance(x, Tensor))
@@ -48,7 +48,9 @@ def _followed(code, inputs):
         leaves, spec = _pytree.tree_flatten(out)
         graph = tracer.finish(tuple(x for x in leaves if isinstance(x, Tensor)))
         return _Restored(graph, which, spec, [x if not isinstance(x, Tensor) else Tensor() for x in leaves])
-    except Exception:
+    except Exception as e:
+        import logging
+        logging.getLogger("torch._inductor").info("a graph runs as it is, following it raised: %s", e)
         return code  # reads values, writes to what others see, or raises: it says itself what it has to say
 
 
@@ -61,7 +63,7 @@ def compile_fx(model_, example_inputs_, **unused):
     reads values or writes to its inputs is returned as it is.
     """
     if any(not isinstance(x, Tensor) for x in example_inputs_):
-        return _ByNumbers(model_, None)
+        return _ByNumbers(model_)
     return _followed(model_, example_inputs_)
 
 

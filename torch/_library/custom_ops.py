@@ -52,7 +52,6 @@ class CustomOpDef:
         self._disabled = set()
         self._fake = self._vmap = None
         self._autograd = _Autograd()
-        self._dispatch_rules = {}
         from torch.library import Library
         before = _defs.get(self._qualname)
         if before is not None:
@@ -82,11 +81,8 @@ class CustomOpDef:
             if a.is_write:
                 for t in _tensors([v]):
                     _C._bump_version(t)
-        before = _C._set_below_autograd(True)
-        try:
+        with _Below():
             return self._opoverload(*args, **kwargs)
-        finally:
-            _C._set_below_autograd(before)
 
     def _fake_kernel(self, *args, **kwargs):
         if self._fake is None:
@@ -161,7 +157,6 @@ class CustomOpDef:
         """
         def inner(fn):
             from torch.library import _dispatch_rule
-            self._dispatch_rules[torch_dispatch_class] = fn
             _dispatch_rule(self._opoverload, torch_dispatch_class, fn)
             return fn
         return inner if fn is None else inner(fn)

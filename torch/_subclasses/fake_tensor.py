@@ -199,7 +199,7 @@ def _without_shape_rule(func, error):
     return UnsupportedOperatorException(inner)
 
 
-# These take the device of a result from an argument.
+# The argument that names the device of a result.
 _DEVICE = "device"
 
 

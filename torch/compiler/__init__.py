@@ -1,6 +1,4 @@
 """torch.compiler: what users of torch.compile call."""
-import contextlib
-
 import torch
 from torch import _dynamo
 from torch._dynamo import eval_frame as _eval_frame
@@ -135,4 +133,3 @@ from torch._dynamo.interpret import _SPECIAL, _constant  # noqa: E402
 
 _SPECIAL[is_compiling] = _SPECIAL[is_dynamo_compiling] = _constant(True)
 _SPECIAL[is_exporting] = _constant(False)
-del contextlib

@@ -1,5 +1,4 @@
 """The Python code of a graph."""
-import contextlib
 import enum
 import math
 import operator
@@ -551,13 +550,3 @@ class _BoxedCodeGen(CodeGen):
         else:
             text += "\n    args_list.clear()"
         return text
-
-
-@contextlib.contextmanager
-def _generating(codegen, transformer):
-    previous = codegen._body_transformer
-    codegen._body_transformer = transformer
-    try:
-        yield
-    finally:
-        codegen._body_transformer = previous

@@ -217,13 +217,8 @@ def _writes(func):
     return form
 
 
-_RANDOM_TAG = getattr(torch, "Tag", None) and torch.Tag.nondeterministic_seeded
-
-
-
-
-_lift_copy = getattr(aten, "lift_fresh_copy", None)
-_lift_copy = (_lift_copy or aten.clone).default
+_RANDOM_TAG = torch.Tag.nondeterministic_seeded
+_lift_copy = aten.lift_fresh_copy.default
 
 
 def proxy_call(mode, func, args, kwargs):

@@ -1,0 +1,14 @@
+// The words that schemas use for types of arguments.
+#pragma once
+#include "dispatch/schema.h"
+
+namespace fb {
+
+// "Tensor", "int", ...: of the elements where t is a list.
+const char* type_word(ArgType t);
+constexpr bool is_list(ArgType t) {
+  return t == ArgType::tensors || t == ArgType::optional_tensors || t == ArgType::scalars || t == ArgType::ints || t == ArgType::doubles ||
+         t == ArgType::bools;
+}
+
+}  // namespace fb
