@@ -129,6 +129,18 @@ struct Reducer {
       pieces(p + outer.offset(o) * item, i0, i1, buffer, [&](const char* x, int64_t n) { body.run(lanes, x, n, q); });
     body.fold(lanes, 1, 1, std::min<int64_t>(tree::lanes, i1 - i0), result);
   }
+  // Blocks [b, end) of one output, one result after the other. Whole blocks of a run read in place are handed on together.
+  void blocks_along(const char* p, int64_t b, int64_t end, char* buffer, const char* q, char* results) const {
+    const bool in_place = direct && inner.sizes.size() <= 1 && inner.step() == 1 && inner.numel > tree::block;
+    const int64_t per = tree::blocks_of_run(inner.numel), whole = inner.numel / tree::block;
+    while (b < end) {
+      const int64_t n = in_place ? std::min(end - b, whole - b % per) : 0;
+      if (n > 1) body.rows(results, p + (outer.offset(b / per) + b % per * tree::block) * item, tree::block, n, tree::block, q, 0);
+      else block_along(p, b, buffer, q, results);
+      b += std::max<int64_t>(n, 1);
+      results += std::max<int64_t>(n, 1) * width;
+    }
+  }
   // Several outputs at once, so that their short runs are read in the order of memory.
   void group_along(int64_t k, int64_t n, char* buffer, char* partial, char* results) const {
     alignas(64) char lanes[kGroup * tree::lanes * 16];
@@ -167,7 +179,7 @@ struct Reducer {
           const char* p = data + kept.offset(k + j) * item;
           if (blocks == 1) block_along(p, 0, buffer.get(), param(k + j), results + j * width);
           else {
-            for (int64_t b = 0; b < blocks; ++b) block_along(p, b, buffer.get(), param(k + j), partial.get() + b * width);
+            blocks_along(p, 0, blocks, buffer.get(), param(k + j), partial.get());
             body.tree(partial.get(), blocks, 1);
             std::copy_n(partial.get(), width, results + j * width);
           }
@@ -187,9 +199,10 @@ struct Reducer {
     std::unique_ptr<char[]> partial(new char[size_t(blocks * kept.numel * width)]);
     parallel_for(0, blocks * kept.numel, 8, [&](int64_t a, int64_t z) {
       std::unique_ptr<char[]> buffer(new char[size_t(std::min(tree::block, inner.numel) * width)]);
-      for (int64_t u = a; u < z; ++u) {
-        const int64_t k = u / blocks;
-        block_along(data + kept.offset(k) * item, u % blocks, buffer.get(), param(k), partial.get() + u * width);
+      for (int64_t u = a; u < z;) {
+        const int64_t k = u / blocks, b = u % blocks, end = std::min(blocks, b + z - u);
+        blocks_along(data + kept.offset(k) * item, b, end, buffer.get(), param(k), partial.get() + u * width);
+        u += end - b;
       }
     });
     for (int64_t k = 0; k < kept.numel; ++k) {

@@ -1,5 +1,6 @@
 // Loops of one fold over one compute type, as entries of a ReduceBody. Vectors where there are vectors of A, else scalars.
 #pragma once
+#include <algorithm>
 #include <cstring>
 
 #include "cpu/loops/reduce.h"
@@ -68,12 +69,9 @@ template <class F, class A> struct ReduceLoops {
       return x[0];
     }
   }
-  static constexpr int64_t kAhead = 2048;  // bytes
   FB_SIMD static void add_run(V (&a)[NV], const A* p, int64_t n, V q) {
     int64_t i = 0;
     for (; i + tree::lanes <= n; i += tree::lanes) {
-      for (size_t at = 0; at < tree::lanes * sizeof(A); at += 64)  // the next rows, which the hardware finds only at its own pace
-        __builtin_prefetch(reinterpret_cast<const char*>(p + i) + kAhead + at);
 #pragma GCC unroll 32
       for (int v = 0; v < NV; ++v) a[v] = step(a[v], load_v(p + i + v * L), q);
     }
@@ -98,11 +96,22 @@ template <class F, class A> struct ReduceLoops {
     A* o = static_cast<A*>(out);
     const A* x = static_cast<const A*>(p);
     const A* q = static_cast<const A*>(param);
-    for (int64_t r = 0; r < rows; ++r, x += stride) {
-      V w = F::template identity<V>();
-      if constexpr (F::param) w = spread(q[r * param_step]);
-      o[r] = one_row(x, n, w);
+    auto param_of = [&](int64_t r) {
+      if constexpr (F::param) return spread(q[r * param_step]);
+      else return F::template identity<V>();
+    };
+    // Long rows are read four at a time, a kilobyte of each in turn: memory serves several streams faster than one.
+    constexpr int64_t kTogether = 4, kChunk = 1024 / sizeof(A);
+    int64_t r = 0;
+    for (; n >= 2 * kChunk && r + kTogether <= rows; r += kTogether, x += kTogether * stride) {
+      V a[kTogether][NV];
+      for (auto& row : a)
+        for (V& v : row) v = F::template identity<V>();
+      for (int64_t i = 0; i < n; i += kChunk)
+        for (int64_t k = 0; k < kTogether; ++k) add_run(a[k], x + k * stride + i, std::min(kChunk, n - i), param_of(r + k));
+      for (int64_t k = 0; k < kTogether; ++k) o[r + k] = fold_registers(a[k]);
     }
+    for (; r < rows; ++r, x += stride) o[r] = one_row(x, n, param_of(r));
   }
   static void run(void* lanes, const void* p, int64_t n, const void* param) {
     A* l = static_cast<A*>(lanes);

@@ -2,140 +2,140 @@
 
 #include <immintrin.h>
 
+#include <cstring>
+
 namespace fb {
 namespace {
 
-template <class U> void scalar_block(char* dst, int64_t ds, const char* src, int64_t ss, int64_t rows, int64_t cols) {
+// A square turns K columns of src, K elements each, into K rows of dst, in registers.
+template <int N> struct Square {  // elements of N bytes, one by one
+  static constexpr int K = 1;
+  static void run(char* dst, int64_t, const char* src, int64_t) { std::memcpy(dst, src, N); }
+};
+
+template <> struct Square<1> {
+  static constexpr int K = 8;
+  static void run(char* dst, int64_t ds, const char* src, int64_t ss) {
+    __m128i a[8], b[4], c[4];
+    for (int i = 0; i < 8; ++i) a[i] = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(src + i * ss));
+    for (int i = 0; i < 4; ++i) b[i] = _mm_unpacklo_epi8(a[2 * i], a[2 * i + 1]);
+    for (int i = 0; i < 4; i += 2) {
+      c[i] = _mm_unpacklo_epi16(b[i], b[i + 1]);
+      c[i + 1] = _mm_unpackhi_epi16(b[i], b[i + 1]);
+    }
+    for (int i = 0; i < 2; ++i) {  // rows 4i to 4i + 3, two in a register
+      b[2 * i] = _mm_unpacklo_epi32(c[i], c[i + 2]);
+      b[2 * i + 1] = _mm_unpackhi_epi32(c[i], c[i + 2]);
+    }
+    for (int i = 0; i < 4; ++i) {
+      _mm_storel_epi64(reinterpret_cast<__m128i*>(dst + 2 * i * ds), b[i]);
+      _mm_storel_epi64(reinterpret_cast<__m128i*>(dst + (2 * i + 1) * ds), _mm_unpackhi_epi64(b[i], b[i]));
+    }
+  }
+};
+
+template <> struct Square<2> {
+  static constexpr int K = 8;
+  static void run(char* dst, int64_t ds, const char* src, int64_t ss) {
+    __m128i a[8], b[8];
+    for (int i = 0; i < 8; ++i) a[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(src + i * ss));
+    for (int i = 0; i < 4; ++i) {
+      b[2 * i] = _mm_unpacklo_epi16(a[2 * i], a[2 * i + 1]);
+      b[2 * i + 1] = _mm_unpackhi_epi16(a[2 * i], a[2 * i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4) {
+      a[i] = _mm_unpacklo_epi32(b[i], b[i + 2]);
+      a[i + 1] = _mm_unpackhi_epi32(b[i], b[i + 2]);
+      a[i + 2] = _mm_unpacklo_epi32(b[i + 1], b[i + 3]);
+      a[i + 3] = _mm_unpackhi_epi32(b[i + 1], b[i + 3]);
+    }
+    for (int i = 0; i < 4; ++i) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + 2 * i * ds), _mm_unpacklo_epi64(a[i], a[i + 4]));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + (2 * i + 1) * ds), _mm_unpackhi_epi64(a[i], a[i + 4]));
+    }
+  }
+};
+
+template <> struct Square<4> {
+  static constexpr int K = 8;
+  static void run(char* dst, int64_t ds, const char* src, int64_t ss) {
+    __m256 a[8], b[8];
+    for (int i = 0; i < 8; ++i) a[i] = _mm256_loadu_ps(reinterpret_cast<const float*>(src + i * ss));
+    for (int i = 0; i < 8; i += 2) {
+      b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
+      b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4) {
+      a[i] = _mm256_shuffle_ps(b[i], b[i + 2], 0x44);
+      a[i + 1] = _mm256_shuffle_ps(b[i], b[i + 2], 0xee);
+      a[i + 2] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0x44);
+      a[i + 3] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0xee);
+    }
+    for (int i = 0; i < 4; ++i) {
+      _mm256_storeu_ps(reinterpret_cast<float*>(dst + i * ds), _mm256_permute2f128_ps(a[i], a[i + 4], 0x20));
+      _mm256_storeu_ps(reinterpret_cast<float*>(dst + (i + 4) * ds), _mm256_permute2f128_ps(a[i], a[i + 4], 0x31));
+    }
+  }
+};
+
+template <> struct Square<8> {
+  static constexpr int K = 4;
+  static void run(char* dst, int64_t ds, const char* src, int64_t ss) {
+    __m256d a[4];
+    for (int i = 0; i < 4; ++i) a[i] = _mm256_loadu_pd(reinterpret_cast<const double*>(src + i * ss));
+    const __m256d l0 = _mm256_unpacklo_pd(a[0], a[1]), h0 = _mm256_unpackhi_pd(a[0], a[1]);
+    const __m256d l1 = _mm256_unpacklo_pd(a[2], a[3]), h1 = _mm256_unpackhi_pd(a[2], a[3]);
+    double* const d[4] = {reinterpret_cast<double*>(dst), reinterpret_cast<double*>(dst + ds), reinterpret_cast<double*>(dst + 2 * ds),
+                          reinterpret_cast<double*>(dst + 3 * ds)};
+    _mm256_storeu_pd(d[0], _mm256_permute2f128_pd(l0, l1, 0x20));
+    _mm256_storeu_pd(d[1], _mm256_permute2f128_pd(h0, h1, 0x20));
+    _mm256_storeu_pd(d[2], _mm256_permute2f128_pd(l0, l1, 0x31));
+    _mm256_storeu_pd(d[3], _mm256_permute2f128_pd(h0, h1, 0x31));
+  }
+};
+
+// What whole lines leave over: squares, then single elements.
+template <int N> void rest(char* dst, int64_t ds, const char* src, int64_t ss, int64_t rows, int64_t cols) {
+  constexpr int K = Square<N>::K;
+  const int64_t whole_rows = rows - rows % K, whole_cols = cols - cols % K;
+  for (int64_t c = 0; c < whole_cols; c += K)
+    for (int64_t r = 0; r < whole_rows; r += K) Square<N>::run(dst + r * ds + c * N, ds, src + c * ss + r * N, ss);
   for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < cols; ++c)
-      *reinterpret_cast<U*>(dst + r * ds + c * int64_t(sizeof(U))) = *reinterpret_cast<const U*>(src + c * ss + r * int64_t(sizeof(U)));
-}
-struct Wide { uint64_t a, b; };
-
-template <bool S> inline void put(char* p, __m256 v) {
-  if constexpr (S) _mm256_stream_ps(reinterpret_cast<float*>(p), v);
-  else _mm256_storeu_ps(reinterpret_cast<float*>(p), v);
+    for (int64_t c = r < whole_rows ? whole_cols : 0; c < cols; ++c) std::memcpy(dst + r * ds + c * N, src + c * ss + r * N, N);
 }
 
-// 8 columns of src, 8 elements each -> 8 rows.
-inline void transpose8(const char* src, int64_t ss, __m256* out) {
-  __m256 a[8], b[8];
-  for (int i = 0; i < 8; ++i) a[i] = _mm256_loadu_ps(reinterpret_cast<const float*>(src + i * ss));
-  for (int i = 0; i < 8; i += 2) {
-    b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
-    b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
-  }
-  for (int i = 0; i < 8; i += 4) {
-    a[i] = _mm256_shuffle_ps(b[i], b[i + 2], 0x44);
-    a[i + 1] = _mm256_shuffle_ps(b[i], b[i + 2], 0xee);
-    a[i + 2] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0x44);
-    a[i + 3] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0xee);
-  }
-  for (int i = 0; i < 4; ++i) {
-    out[i] = _mm256_permute2f128_ps(a[i], a[i + 4], 0x20);
-    out[i + 4] = _mm256_permute2f128_ps(a[i], a[i + 4], 0x31);
-  }
-}
-
-template <bool S> void block4(char* dst, int64_t ds, const char* src, int64_t ss, int64_t rows, int64_t cols) {
-  int64_t r = 0;
-  for (; r + 8 <= rows; r += 8) {
-    int64_t c = 0;
-    for (; c + 16 <= cols; c += 16) {  // a whole line of each row at once
-      __m256 x[8], y[8];
-      transpose8(src + c * ss + r * 4, ss, x);
-      transpose8(src + (c + 8) * ss + r * 4, ss, y);
-      for (int i = 0; i < 8; ++i) {
-        char* p = dst + (r + i) * ds + c * 4;
-        put<S>(p, x[i]);
-        put<S>(p + 32, y[i]);
+// Every line of src is read whole at once, and every line of dst written whole: with rows that lie a power of two apart
+// the lines of a tile share few sets of the cache, and a line half used would be fetched again.
+template <int N> void tiles(char* dst, int64_t ds, const char* src, int64_t ss, int64_t rows, int64_t cols, bool stream) {
+  constexpr int K = Square<N>::K, L = 64 / N;  // L x L elements: L lines of src, L of dst
+  const int64_t whole_rows = rows - rows % L, whole_cols = cols - cols % L;
+  alignas(64) char lines[L * 64];
+  for (int64_t r = 0; r < whole_rows; r += L)
+    for (int64_t c = 0; c < whole_cols; c += L) {
+      char* to = stream ? lines : dst + r * ds + c * N;
+      const int64_t step = stream ? 64 : ds;
+      for (int64_t i = 0; i < L; i += K)
+        for (int64_t j = 0; j < L; j += K) Square<N>::run(to + j * step + i * N, step, src + (c + i) * ss + (r + j) * N, ss);
+      if (!stream) continue;
+      for (int64_t j = 0; j < L; ++j) {
+        char* p = dst + (r + j) * ds + c * N;
+        _mm256_stream_si256(reinterpret_cast<__m256i*>(p), _mm256_load_si256(reinterpret_cast<const __m256i*>(lines + 64 * j)));
+        _mm256_stream_si256(reinterpret_cast<__m256i*>(p + 32), _mm256_load_si256(reinterpret_cast<const __m256i*>(lines + 64 * j + 32)));
       }
     }
-    for (; c + 8 <= cols; c += 8) {
-      __m256 x[8];
-      transpose8(src + c * ss + r * 4, ss, x);
-      for (int i = 0; i < 8; ++i) put<false>(dst + (r + i) * ds + c * 4, x[i]);
-    }
-    scalar_block<uint32_t>(dst + r * ds + c * 4, ds, src + c * ss + r * 4, ss, 8, cols - c);
-  }
-  scalar_block<uint32_t>(dst + r * ds, ds, src + r * 4, ss, rows - r, cols);
-}
-
-// 4 columns of 4 eight-byte elements -> 4 rows.
-inline void transpose4(const char* src, int64_t ss, __m256d* out) {
-  __m256d a[4];
-  for (int i = 0; i < 4; ++i) a[i] = _mm256_loadu_pd(reinterpret_cast<const double*>(src + i * ss));
-  const __m256d l0 = _mm256_unpacklo_pd(a[0], a[1]), h0 = _mm256_unpackhi_pd(a[0], a[1]);
-  const __m256d l1 = _mm256_unpacklo_pd(a[2], a[3]), h1 = _mm256_unpackhi_pd(a[2], a[3]);
-  out[0] = _mm256_permute2f128_pd(l0, l1, 0x20);
-  out[1] = _mm256_permute2f128_pd(h0, h1, 0x20);
-  out[2] = _mm256_permute2f128_pd(l0, l1, 0x31);
-  out[3] = _mm256_permute2f128_pd(h0, h1, 0x31);
-}
-
-template <bool S> void block8(char* dst, int64_t ds, const char* src, int64_t ss, int64_t rows, int64_t cols) {
-  int64_t r = 0;
-  for (; r + 4 <= rows; r += 4) {
-    int64_t c = 0;
-    for (; c + 8 <= cols; c += 8) {
-      __m256d x[4], y[4];
-      transpose4(src + c * ss + r * 8, ss, x);
-      transpose4(src + (c + 4) * ss + r * 8, ss, y);
-      for (int i = 0; i < 4; ++i) {
-        char* p = dst + (r + i) * ds + c * 8;
-        put<S>(p, _mm256_castpd_ps(x[i]));
-        put<S>(p + 32, _mm256_castpd_ps(y[i]));
-      }
-    }
-    scalar_block<uint64_t>(dst + r * ds + c * 8, ds, src + c * ss + r * 8, ss, 4, cols - c);
-  }
-  scalar_block<uint64_t>(dst + r * ds, ds, src + r * 8, ss, rows - r, cols);
-}
-
-// 8 columns of 8 two-byte elements -> 8 rows.
-void block2(char* dst, int64_t ds, const char* src, int64_t ss, int64_t rows, int64_t cols) {
-  int64_t r = 0;
-  for (; r + 8 <= rows; r += 8) {
-    int64_t c = 0;
-    for (; c + 8 <= cols; c += 8) {
-      __m128i a[8], b[8];
-      for (int i = 0; i < 8; ++i) a[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(src + (c + i) * ss + r * 2));
-      for (int i = 0; i < 4; ++i) {
-        b[2 * i] = _mm_unpacklo_epi16(a[2 * i], a[2 * i + 1]);
-        b[2 * i + 1] = _mm_unpackhi_epi16(a[2 * i], a[2 * i + 1]);
-      }
-      for (int i = 0; i < 8; i += 4) {
-        a[i] = _mm_unpacklo_epi32(b[i], b[i + 2]);
-        a[i + 1] = _mm_unpackhi_epi32(b[i], b[i + 2]);
-        a[i + 2] = _mm_unpacklo_epi32(b[i + 1], b[i + 3]);
-        a[i + 3] = _mm_unpackhi_epi32(b[i + 1], b[i + 3]);
-      }
-      for (int i = 0; i < 4; ++i) {
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + (r + 2 * i) * ds + c * 2), _mm_unpacklo_epi64(a[i], a[i + 4]));
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + (r + 2 * i + 1) * ds + c * 2), _mm_unpackhi_epi64(a[i], a[i + 4]));
-      }
-    }
-    scalar_block<uint16_t>(dst + r * ds + c * 2, ds, src + c * ss + r * 2, ss, 8, cols - c);
-  }
-  scalar_block<uint16_t>(dst + r * ds, ds, src + r * 2, ss, rows - r, cols);
+  if (whole_cols < cols) rest<N>(dst + whole_cols * N, ds, src + whole_cols * ss, ss, whole_rows, cols - whole_cols);
+  if (whole_rows < rows) rest<N>(dst + whole_rows * ds, ds, src + whole_rows * N, ss, rows - whole_rows, cols);
 }
 
 }  // namespace
 
 void transpose_block(char* dst, int64_t ds, const char* src, int64_t ss, int64_t rows, int64_t cols, int64_t item, bool stream) {
-  // Sub-blocks keep the lines of src that a row group shares in the first cache.
-  constexpr int64_t kCols = 64;
-  for (int64_t c = 0; c < cols; c += kCols) {
-    const int64_t n = cols - c < kCols ? cols - c : kCols;
-    char* d = dst + c * item;
-    const char* s = src + c * ss;
-    switch (item) {
-      case 1: scalar_block<uint8_t>(d, ds, s, ss, rows, n); break;
-      case 2: block2(d, ds, s, ss, rows, n); break;
-      case 4: stream ? block4<true>(d, ds, s, ss, rows, n) : block4<false>(d, ds, s, ss, rows, n); break;
-      case 8: stream ? block8<true>(d, ds, s, ss, rows, n) : block8<false>(d, ds, s, ss, rows, n); break;
-      default: scalar_block<Wide>(d, ds, s, ss, rows, n); break;
-    }
+  switch (item) {
+    case 1: return tiles<1>(dst, ds, src, ss, rows, cols, stream);
+    case 2: return tiles<2>(dst, ds, src, ss, rows, cols, stream);
+    case 4: return tiles<4>(dst, ds, src, ss, rows, cols, stream);
+    case 8: return tiles<8>(dst, ds, src, ss, rows, cols, stream);
+    default: return tiles<16>(dst, ds, src, ss, rows, cols, stream);
   }
 }
 

@@ -25,7 +25,9 @@ void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v, const Tenso
   FB_CHECK(dropout_p >= 0 && dropout_p <= 1, name, ": dropout_p must be between 0 and 1, ", dropout_p, " was given");
 }
 
-// Whether the fused operator takes these.
+bool features_adjacent(const Tensor& q, const Tensor& k, const Tensor& v) { return q.stride(-1) == 1 && k.stride(-1) == 1 && v.stride(-1) == 1; }
+
+// Whether the fused operator takes these, whatever their strides.
 bool fits_fused(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double dropout_p, bool enable_gqa) {
   if (!q.device().is_cpu() || dropout_p != 0 || !is_floating(q.dtype()) || q.dtype() != k.dtype() || q.dtype() != v.dtype()) return false;
   const int64_t d = q.ndim();
@@ -36,7 +38,7 @@ bool fits_fused(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&
   if (!(shared == heads || shared == 1 || (enable_gqa && shared > 0 && heads % shared == 0))) return false;
   if (d == 4 && (a[0] != b[0] || a[0] != c[0])) return false;
   for (const Tensor* t : {&q, &k, &v})
-    if (t->numel() == 0 || t->stride(-1) != 1) return false;
+    if (t->numel() == 0) return false;
   if (!mask.defined()) return true;
   if (mask->requires_grad && tls.grad_enabled) return false;
   if (mask.ndim() != 2 && !(mask.ndim() == 4 && d == 4)) return false;
@@ -97,7 +99,7 @@ std::array<Tensor, 2> attention_math::body(const Tensor& q0, const Tensor& k0, c
 
 int64_t fused_sdp_choice::body(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double dropout_p, bool, std::optional<double>, bool enable_gqa) {
   check_inputs(q, k, v, mask, dropout_p);
-  return fits_fused(q, k, v, mask, dropout_p, enable_gqa);
+  return fits_fused(q, k, v, mask, dropout_p, enable_gqa) && features_adjacent(q, k, v);
 }
 
 Tensor scaled_dot_product_attention::body(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double dropout_p, bool is_causal, std::optional<double> scale,
@@ -106,9 +108,11 @@ Tensor scaled_dot_product_attention::body(const Tensor& q, const Tensor& k, cons
   FB_CHECK(!is_causal || !mask.defined(), "scaled_dot_product_attention: attn_mask and is_causal exclude each other");
   if (fits_fused(q, k, v, mask, dropout_p, enable_gqa)) {
     const Tensor add = additive(mask, q.dtype());
-    if (q.ndim() == 4) return ops<"_scaled_dot_product_flash_attention_for_cpu", 2>(q, k, v, dropout_p, is_causal, add, scale)[0];
+    // The values do not depend on strides; only the layout of the result does, as _fused_sdp_choice tells.
+    auto laid_out = [&](const Tensor& t) { return features_adjacent(q, k, v) ? t : op<"contiguous">(t); };
+    if (q.ndim() == 4) return laid_out(ops<"_scaled_dot_product_flash_attention_for_cpu", 2>(q, k, v, dropout_p, is_causal, add, scale)[0]);
     auto batch_of_one = [](const Tensor& t) { return op<"unsqueeze">(t, int64_t(0)); };
-    return op<"squeeze">(ops<"_scaled_dot_product_flash_attention_for_cpu", 2>(batch_of_one(q), batch_of_one(k), batch_of_one(v), dropout_p, is_causal, add, scale)[0], int64_t(0));
+    return laid_out(op<"squeeze">(ops<"_scaled_dot_product_flash_attention_for_cpu", 2>(batch_of_one(q), batch_of_one(k), batch_of_one(v), dropout_p, is_causal, add, scale)[0], int64_t(0)));
   }
   return ops<"_scaled_dot_product_attention_math", 2>(q, k, v, mask, dropout_p, is_causal, Tensor(), scale, enable_gqa)[0];
 }

@@ -156,3 +156,19 @@ def test_formats_of_results():
     assert torch.empty_like(z[:, :, ::2]).stride() == (30, 1, 15, 3)
     assert z.flip(0).stride() == (60, 1, 15, 3)
     assert torch._C._nn.pad(z, (1, 1, 1, 1), "reflect").stride() == (126, 1, 21, 3)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.float32, torch.float64, torch.complex128])
+@pytest.mark.parametrize("shape", [(1, 1), (7, 65), (64, 64), (129, 200), (33, 1030), (1 << 11, 2112)])
+def test_transposed_copies(dtype, shape):
+    # Squares in registers, whole lines, what is left of both; the largest are stored past the cache.
+    count = shape[0] * shape[1]
+    wide = torch.arange(count) * 2654435761 % 251
+    x = wide.to(dtype).reshape(shape)
+    y = x.t().contiguous()
+    want = x.numpy().T.copy()
+    assert y.stride() == (shape[0], 1)
+    assert (y.numpy() == want).all()
+    into = torch.zeros(shape[1], shape[0] + 3, dtype=dtype)
+    into[:, 2:-1].copy_(x.t())
+    assert (into[:, 2:-1].numpy() == want).all() and not into[:, :2].any() and not into[:, -1].any()

@@ -75,7 +75,6 @@ op(
     mixed=False,
     skip={
         "forward": "derived from the second derivative, which neither the reference's fused way has",
-        "layouts": "as the reference's, rows of other strides take the composed way, which adds in another order",
     },
 )
 op("_scaled_dot_product_attention_math", calls(*CASES), attention, types="f", open="ci", tol=10, mixed=False)
