@@ -22,8 +22,14 @@ template <int bytes> struct integer_of_size;
 template <> struct integer_of_size<4> { using type = int32_t; };
 template <> struct integer_of_size<8> { using type = int64_t; };
 
+// What +, - and * are taken in: signed integers wrap as unsigned ones.
+template <class T> struct wrapping_lane { using type = T; };
+template <> struct wrapping_lane<int32_t> { using type = uint32_t; };
+template <> struct wrapping_lane<int64_t> { using type = uint64_t; };
+
 template <class T> struct Vec {
   using raw = typename raw_vector<T>::type;
+  using wrapping = typename raw_vector<typename wrapping_lane<T>::type>::type;
   using lane = T;
   static constexpr int lanes = 32 / sizeof(T);
   raw v;
@@ -55,14 +61,24 @@ template <class T> struct domain<Vec<T>> {
 };
 
 #define FB_VEC_OP(op) \
+  template <class T> FB_SIMD Vec<T> operator op(Vec<T> a, Vec<T> b) { \
+    using U = typename Vec<T>::wrapping; \
+    return Vec<T>((typename Vec<T>::raw)((U)a.v op (U)b.v)); \
+  }
+FB_VEC_OP(+) FB_VEC_OP(-) FB_VEC_OP(*)  // integers wrap
+#undef FB_VEC_OP
+#define FB_VEC_OP(op) \
   template <class T> FB_SIMD Vec<T> operator op(Vec<T> a, Vec<T> b) { return Vec<T>(a.v op b.v); }
-FB_VEC_OP(+) FB_VEC_OP(-) FB_VEC_OP(*) FB_VEC_OP(/) FB_VEC_OP(&) FB_VEC_OP(|) FB_VEC_OP(^)
+FB_VEC_OP(/) FB_VEC_OP(&) FB_VEC_OP(|) FB_VEC_OP(^)
 #undef FB_VEC_OP
 #define FB_VEC_OP(op) \
   template <class T> FB_SIMD Mask<sizeof(T)> operator op(Vec<T> a, Vec<T> b) { return Mask<sizeof(T)>(a.v op b.v); }
 FB_VEC_OP(<) FB_VEC_OP(<=) FB_VEC_OP(>) FB_VEC_OP(>=) FB_VEC_OP(==) FB_VEC_OP(!=)
 #undef FB_VEC_OP
-template <class T> FB_SIMD Vec<T> operator-(Vec<T> a) { return Vec<T>(-a.v); }
+template <class T> FB_SIMD Vec<T> operator-(Vec<T> a) {
+  using U = typename Vec<T>::wrapping;
+  return Vec<T>((typename Vec<T>::raw)(-(U)a.v));
+}
 template <class T> FB_SIMD Vec<T> operator~(Vec<T> a) { return Vec<T>(~a.v); }
 template <class T> FB_SIMD Vec<T> operator<<(Vec<T> a, int n) { return Vec<T>(a.v << n); }
 template <class T> FB_SIMD Vec<T> operator>>(Vec<T> a, int n) { return Vec<T>(a.v >> n); }

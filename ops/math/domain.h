@@ -87,6 +87,16 @@ FB_SCALAR_DOMAIN(float, int32_t, f)
 FB_SCALAR_DOMAIN(double, int64_t, )
 #undef FB_SCALAR_DOMAIN
 
+// Sums and differences of bit patterns wrap in every domain; built-in integers must be told to.
+template <class I> FB_INLINE I wrapping_add(I a, I b) {
+  if constexpr (std::is_integral_v<I>) return I(std::make_unsigned_t<I>(a) + std::make_unsigned_t<I>(b));
+  else return a + b;
+}
+template <class I> FB_INLINE I wrapping_sub(I a, I b) {
+  if constexpr (std::is_integral_v<I>) return I(std::make_unsigned_t<I>(a) - std::make_unsigned_t<I>(b));
+  else return a - b;
+}
+
 FB_INLINE bool any(bool m) { return m; }
 FB_INLINE bool all(bool m) { return m; }
 

@@ -41,7 +41,7 @@ template <class V> FB_INLINE V pow2_of_bits(int_t<V> e) {
 // p 2^n, n from the bits of t
 template <class V> FB_INLINE V scale_by(V p, V t) {
   const int_t<V> i = bits(t), h = shift_right_logical(i, 1);
-  return p * pow2_of_bits<V>(h) * pow2_of_bits<V>(i - h);
+  return p * pow2_of_bits<V>(h) * pow2_of_bits<V>(wrapping_sub(i, h));
 }
 // Past these the result is 0 or inf; NaN passes.
 template <class V> FB_INLINE V clamp_exp(V x) {
@@ -109,7 +109,7 @@ template <class V> FB_INLINE V sigmoid(V x) {
     const V q = detail::exp_less_one(a.r);
     const V p = k<V>(1) + q, p_lo = (q - (p - k<V>(1))) + a.lo;
     const int_t<V> i = bits(a.t), h = shift_right_logical(i, 1);
-    const V s1 = detail::pow2_of_bits<V>(h), s2 = detail::pow2_of_bits<V>(i - h);
+    const V s1 = detail::pow2_of_bits<V>(h), s2 = detail::pow2_of_bits<V>(wrapping_sub(i, h));
     const V e = p * s1 * s2, d = k<V>(1) + e;
     const V d_lo = fma(p_lo * s1, s2, e - (d - k<V>(1)));
     const auto neg = x < k<V>(0);

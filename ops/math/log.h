@@ -26,10 +26,10 @@ template <class V> struct LogReduced { V e, f; };
 template <class V> FB_INLINE LogReduced<V> reduce_log(V x) {
   using I = int_t<V>;
   if constexpr (is_f32<V>) {
-    const I off = k<I>(0x3f2aaaab), i = bits(x) - off;
+    const I off = k<I>(0x3f2aaaab), i = wrapping_sub(bits(x), off);
     return {to_float(i >> 23), from_bits((i & k<I>(0x7fffff)) + off) - k<V>(1)};
   } else {
-    const I off = k<I>(0x3fe5555555555555), i = bits(x) + k<I>(0x3ff0000000000000 - 0x3fe5555555555555);
+    const I off = k<I>(0x3fe5555555555555), i = wrapping_add(bits(x), k<I>(0x3ff0000000000000 - 0x3fe5555555555555));
     const V e = from_bits(shift_right_logical(i, 52) | k<I>(0x4330000000000000)) - k<V>(0x1p52 + 1023);
     return {e, from_bits((i & k<I>(0xfffffffffffff)) + off) - k<V>(1)};
   }

@@ -326,6 +326,9 @@ TEST(Allocator, SmallBlocksComeBackWithTheThread) {
 }
 
 TEST(Allocator, WorksInAChildOfFork) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer's own allocator keeps a lock that another thread held at the fork";
+#endif
   std::atomic<bool> stop{false};
   std::thread busy([&] {
     while (!stop) cpu_free(cpu_allocate(100000), 100000);
@@ -343,7 +346,8 @@ TEST(Allocator, WorksInAChildOfFork) {
     }
     int status = 0;
     waitpid(child, &status, 0);
-    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "round " << round;
+    if (HasFailure()) break;  // the thread must be joined
   }
   stop = true;
   busy.join();

@@ -32,7 +32,9 @@ FOREIGN_OP(+) FOREIGN_OP(-) FOREIGN_OP(*) FOREIGN_OP(/)
 FOREIGN_COMPARE(<) FOREIGN_COMPARE(<=) FOREIGN_COMPARE(>) FOREIGN_COMPARE(>=) FOREIGN_COMPARE(==) FOREIGN_COMPARE(!=)
 #define FOREIGN_WHOLE(op) \
   template <class I> Whole<I> operator op(Whole<I> a, Whole<I> b) { return {I(a.v op b.v)}; }
-FOREIGN_WHOLE(+) FOREIGN_WHOLE(-) FOREIGN_WHOLE(&) FOREIGN_WHOLE(|) FOREIGN_WHOLE(^)
+FOREIGN_WHOLE(&) FOREIGN_WHOLE(|) FOREIGN_WHOLE(^)
+template <class I> Whole<I> operator+(Whole<I> a, Whole<I> b) { return {fb::wrapping_add(a.v, b.v)}; }
+template <class I> Whole<I> operator-(Whole<I> a, Whole<I> b) { return {fb::wrapping_sub(a.v, b.v)}; }
 template <class I> Whole<I> operator<<(Whole<I> a, int n) { return {I(a.v << n)}; }
 template <class I> Whole<I> operator>>(Whole<I> a, int n) { return {I(a.v >> n)}; }
 template <class I> Whole<I> shift_right_logical(Whole<I> a, int n) { return {fb::shift_right_logical(a.v, n)}; }
