@@ -117,6 +117,7 @@ struct Writer {
         return;
       }
       case 10: {
+        if (below(4)) return;  // long texts
         static const Named* const k[] = {&named_exp, &named_log, &named_sin, &named_tanh, &named_sigmoid, &named_erf};
         const Id x[] = {pick(below(2) ? Elem::f32 : Elem::f64)};
         add(b.call(*k[below(6)], x, 1));
@@ -137,28 +138,28 @@ struct Writer {
     else b.store(at, v, pick(Elem::b1));
   }
   Program write() {
-    for (int i = 0; i < 6; ++i) fresh(any_elem());
-    for (int i = below(10); i >= 0; --i) one();
-    if (below(2)) {
+    for (int i = 0; i < 4; ++i) fresh(any_elem());
+    for (int i = below(8); i >= 0; --i) one();
+    if (below(3) == 0) {
       const Elem e = below(2) ? Elem::f32 : Elem::i64;
       std::vector<Id> carried{pick(e), pick(Elem::i32)};
       const std::vector<Id> before = values;
       b.loop(b.integer(below(3)), below(2) ? n : b.integer(below(9)), b.integer(1 + below(3)), carried, [&](Id i, std::vector<Id>& c) {
         add(c[0]), add(c[1]), add(b.splat(i, lanes));
-        for (int k = below(5); k >= 0; --k) one();
+        for (int k = below(4); k >= 0; --k) one();
         if (below(2)) b.raise_if(pick(Elem::b1), kZeroDivisor);
         c = {pick(e), pick(Elem::i32)};
       });
       values = before;
       add(carried[0]), add(carried[1]);
     }
-    if (below(3) == 0) {  // until a count is reached, or some lane's value is
+    if (below(4) == 0) {  // until a count is reached, or some lane's value is
       const Elem e = below(2) ? Elem::f64 : Elem::i16;
       std::vector<Id> carried{b.any(pick(Elem::b1)), b.constant_bits(Elem::i32, 0), pick(e)};
       const std::vector<Id> before = values;
       b.loop_while(carried, [&](std::vector<Id>& c) {
         add(c[2]), add(b.splat(c[1], lanes));
-        for (int k = below(5); k >= 0; --k) one();
+        for (int k = below(4); k >= 0; --k) one();
         const Id count = b.apply(Op::add, c[1], b.constant_bits(Elem::i32, 1));
         const Id more = b.apply(Op::lt, count, b.constant_bits(Elem::i32, below(6)));
         c = {below(2) ? b.apply(Op::bit_and, more, b.any(pick(Elem::b1))) : more, count, pick(e)};
@@ -166,7 +167,7 @@ struct Writer {
       values = before;
       add(b.splat(carried[1], lanes)), add(carried[2]);
     }
-    if (below(3) == 0) {  // where some lane says so
+    if (below(4) == 0) {  // where some lane says so
       const Elem e = any_elem();
       std::vector<Id> carried{pick(e)};
       const std::vector<Id> before = values;
@@ -178,7 +179,7 @@ struct Writer {
       values = before;
       add(carried[0]);
     }
-    for (int i = below(4); i >= 0; --i) one();
+    for (int i = below(3); i >= 0; --i) one();
     if (lanes > 1) {
       Id v = pick(below(2) ? Elem::f32 : Elem::i32);
       Id w = b.apply(Op::add, b.apply(Op::low, v), b.apply(Op::high, v));
