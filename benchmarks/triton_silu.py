@@ -1,10 +1,11 @@
-"""A SiLU kernel as users write it, beside eager's silu, which is one fused loop: python benchmarks/triton_silu.py [elements]."""
+"""A SiLU kernel as users write it, beside the same formula as a compiled graph and eager's silu: python benchmarks/triton_silu.py [elements]."""
 import sys
 import time
 
 import torch
 import triton
 import triton.language as tl
+from torch._inductor import compile as compile_graph
 
 
 @triton.jit
@@ -36,14 +37,18 @@ def _timed(f):
 
 def main():
     sizes = [int(sys.argv[1])] if len(sys.argv) > 1 else [1 << 12, 1 << 16, 1 << 20, 1 << 24]
-    print(f"{'elements':>10} {'triton x/(1+exp)':>18} {'triton x*sigmoid':>18} {'eager silu':>12} {'eager x*sigmoid(x)':>20}   milliseconds")
+    print(f"{'elements':>10} {'x / (1 + exp(-x))':>30} {'x * sigmoid(x)':>30} {'silu':>10}   milliseconds")
+    print(f"{'':>10} {'triton':>10} {'compiled':>10} {'ratio':>8} {'triton':>10} {'compiled':>10} {'ratio':>8} {'eager':>10}")
     for n in sizes:
         x = torch.randn(n)
         y = torch.empty_like(x)
         grid = (triton.cdiv(n, 4096),)
-        times = [best(lambda: silu_kernel[grid](x, y, n, BLOCK=4096)), best(lambda: silu_sigmoid_kernel[grid](x, y, n, BLOCK=4096)),
-                 best(lambda: torch.ops.aten.silu.out(x, out=y)), best(lambda: x * torch.sigmoid(x))]
-        print(f"{n:>10} {times[0]:>18.4f} {times[1]:>18.4f} {times[2]:>12.4f} {times[3]:>20.4f}")
+        row = [f"{n:>10}"]
+        for kernel, f in ((silu_kernel, lambda x: x / (1 + torch.exp(-x))), (silu_sigmoid_kernel, lambda x: x * torch.sigmoid(x))):
+            c = compile_graph(f, [x])
+            t, fused = best(lambda: kernel[grid](x, y, n, BLOCK=4096)), best(lambda: c(x))
+            row.append(f"{t:>10.4f} {fused:>10.4f} {t / fused:>8.2f}")
+        print(*row, f"{best(lambda: torch.ops.aten.silu.out(x, out=y)):>10.4f}")
 
 
 if __name__ == "__main__":

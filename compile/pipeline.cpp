@@ -56,7 +56,7 @@ tile::Program lower(const tile::Program& given) {
 
 tile::Program lower_for_cpu(const tile::Program& given) {
   static constexpr Pass passes[] = {
-      {"expand_short", expand_short},
+      {"expand_straight", expand_straight},
       {"share_equal", share_equal},
       {"drop_unused", drop_unused},
   };

@@ -1,7 +1,8 @@
 // torch._C: _triton_compile, and TritonLaunch, which finds the kernel for a call's arguments and runs it.
 //
 // A launch is kernel[grid](...): its key is the dtype of each tensor and which tensors share memory, the width of each
-// integer and whether it is 1, and the constants. Where no kernel fits, Python is asked to make one.
+// integer and whether it is 1, which tensors are larger than the caches, and the constants. Where no kernel fits, Python is
+// asked to make one.
 #include "python/triton.h"
 
 #include <cmath>
@@ -90,10 +91,10 @@ triton::Kernel* kernel_from(PyObject* o) {
 }
 PyObject* compile_kernel(PyObject*, PyObject* args) {
   FB_PY_BEGIN
-  PyObject *parameters, *nodes, *regions, *classes;
+  PyObject *parameters, *nodes, *regions, *classes, *large;
   const char* name;
   int interpreted = 0;
-  if (!PyArg_ParseTuple(args, "sOOOOp", &name, &parameters, &nodes, &regions, &classes, &interpreted)) return nullptr;
+  if (!PyArg_ParseTuple(args, "sOOOOOp", &name, &parameters, &nodes, &regions, &classes, &large, &interpreted)) return nullptr;
   triton::Program p;
   p.name = name;
   p.parameters = list_of<tile::Elem>(parameters, elem_from);
@@ -103,9 +104,10 @@ PyObject* compile_kernel(PyObject*, PyObject* args) {
     return triton::Region{numbers<triton::Id>(PyTuple_GET_ITEM(r, 0)), numbers<triton::Id>(PyTuple_GET_ITEM(r, 1)), numbers<triton::Id>(PyTuple_GET_ITEM(r, 2))};
   });
   p.classes = numbers<int>(classes);
+  p.large = numbers<char>(large);
   if (int(p.parameters.size()) > triton::kMostParameters)
     raise_not_implemented("a kernel takes at most ", triton::kMostParameters, " arguments that are no constants, not ", int64_t(p.parameters.size()));
-  if (p.classes.size() != p.parameters.size()) raise_value("a kernel's classes of memory do not fit its parameters");
+  if (p.classes.size() != p.parameters.size() || p.large.size() != p.parameters.size()) raise_value("a kernel's classes of memory do not fit its parameters");
   const triton::Table& t = table();
   triton::Kernel* k;
   {
@@ -125,6 +127,8 @@ PyObject* kernel_listing(PyObject*, PyObject* o) {
 
 // ---- launches ----
 enum Kind : char { kPlain = 0, kConstant = 1, kUnspecialized = 2 };
+
+constexpr int64_t kPastCache = 16 << 20;  // bytes
 
 struct Known {
   std::vector<int64_t> key;
@@ -159,6 +163,7 @@ struct Arguments {
     int area;                         // number of the first tensor that shares memory with this one
   };
   std::vector<Range> memory;          // of the tensors so far
+  int64_t large = 0;                  // a bit for each of the first 63 of these: its memory exceeds the caches
 
   void word(int64_t w) {
     if (count == triton::kMostParameters) raise_not_implemented("a kernel takes at most ", triton::kMostParameters, " arguments");
@@ -166,6 +171,7 @@ struct Arguments {
   }
   void finish() {
     for (const Range& r : memory) key.push_back(r.area);
+    key.push_back(large);
   }
   // False where Python has to look at it.
   bool add(PyObject* o, Kind kind) {
@@ -181,6 +187,7 @@ struct Arguments {
       const char* lo = data ? static_cast<const char*>(t.storage()->data) : nullptr;
       memory.push_back({lo, data ? lo + t.storage()->nbytes : nullptr, int(memory.size())});
       const Range& own = memory.back();
+      if (own.hi - own.lo >= kPastCache && memory.size() < 64) large |= int64_t(1) << (memory.size() - 1);
       for (size_t i = 0; i + 1 < memory.size(); ++i) {
         if (own.lo >= memory[i].hi || memory[i].lo >= own.hi || memory[i].area == own.area) continue;
         const int a = memory[i].area < own.area ? memory[i].area : own.area, b = memory[i].area + own.area - a;
@@ -358,15 +365,24 @@ void bind(Cache* c, PyObject* values, Arguments& a) {
   }
   a.finish();
 }
-// key(values) -> the key without the constants, as a tuple of integers: one for each argument, then for each tensor the
-// number of the first that it shares memory with.
+// key(values) -> what a kernel must fit, as a tuple of integers: one for each argument that is no constant, then for each
+// tensor the number of the first that it shares memory with.
 PyObject* cache_key(PyObject* self, PyObject* values) {
   FB_PY_BEGIN
   Arguments a;
   bind(reinterpret_cast<Cache*>(self), values, a);
+  a.key.pop_back();
   const Obj t(checked(PyTuple_New(Py_ssize_t(a.key.size()))));
   for (size_t i = 0; i < a.key.size(); ++i) PyTuple_SET_ITEM(t.get(), Py_ssize_t(i), checked(PyLong_FromLongLong(a.key[i])));
   return Py_NewRef(t.get());
+  FB_PY_END(nullptr)
+}
+// large(values) -> bits: which tensors are larger than the caches
+PyObject* cache_large(PyObject* self, PyObject* values) {
+  FB_PY_BEGIN
+  Arguments a;
+  bind(reinterpret_cast<Cache*>(self), values, a);
+  return PyLong_FromLongLong(a.large);
   FB_PY_END(nullptr)
 }
 // find(values) -> what add was given, or None
@@ -415,6 +431,7 @@ PyObject* cache_clear(PyObject* self, PyObject*) {
   Py_RETURN_NONE;
 }
 PyMethodDef cache_methods[] = {{"key", cache_key, METH_O, nullptr},
+                               {"large", cache_large, METH_O, nullptr},
                                {"find", cache_find, METH_O, nullptr},
                                {"add", cache_add, METH_VARARGS, nullptr},
                                {"launch", cache_launch, METH_VARARGS, nullptr},
@@ -508,7 +525,7 @@ PyTypeObject LaunchType = {PyVarObject_HEAD_INIT(nullptr, 0)};
 
 PyMethodDef functions[] = {
     {"_triton_compile", compile_kernel, METH_VARARGS,
-     "_triton_compile(name, parameters, nodes, regions, classes, interpreted) -> (kernel, serial, scratch bytes, work, milliseconds)"},
+     "_triton_compile(name, parameters, nodes, regions, classes, large, interpreted) -> (kernel, serial, scratch bytes, work, milliseconds)"},
     {"_triton_listing", kernel_listing, METH_O, "_triton_listing(kernel) -> str: its tile program."},
     {}};
 

@@ -3,6 +3,7 @@
 
 #include "compile/fuse/evaluator.h"
 #include "compile/fuse/plan.h"
+#include "compile/passes/passes.h"
 #include "core/threads.h"
 #include "ops/reduce/tree.h"
 
@@ -10,7 +11,9 @@ namespace fb::compile {
 namespace {
 
 constexpr int kLanes = 8;              // elements of a tile of Part::points
-constexpr int kManyLanes = 32;         // the same where functions are called
+constexpr int kRunLanes = 32;          // the same where functions are called
+constexpr int kTileBytes = 64;         // the same where their texts stand in place: two registers, of which one works while
+                                       // the other waits
 constexpr int64_t kPiece = 1 << 14;    // elements of a share that one thread takes
 constexpr int64_t kPastCache = 16 << 20;  // bytes of a result
 constexpr int64_t kCache = 1 << 20;    // bytes of elements that are kept between passes
@@ -72,14 +75,26 @@ struct Weigher : Evaluator {
     const tile::Id at = b.parameter("any", tile::Elem::address);
     return b.load(at, e);
   }
+  int in_place = 0;       // operators of the texts that stand in their calls' places
+  bool leaves = false;    // some functions are called
   int weight(int s) {
     for (int i : nest.stmts[size_t(s)].in)
       if (!known(i)) set(i, any(nest.stmts[size_t(i)].elem));
     const size_t first = b.program().nodes.size();
     value(s);
     int w = 0;
-    for (size_t i = first; i < b.program().nodes.size(); ++i) switch (b.program().nodes[i].op) {
-        case tile::Op::call: case tile::Op::lanes: case tile::Op::patch: w += 20; break;
+    for (size_t i = first; i < b.program().nodes.size(); ++i) switch (const tile::Node& n = b.program().nodes[i]; n.op) {
+        case tile::Op::call: {
+          const int length = straight_length(n.callee, n.type.elem);
+          in_place += length;
+          leaves |= length == 0;
+          w += 20;
+          break;
+        }
+        case tile::Op::lanes: case tile::Op::patch:
+          leaves = true;
+          w += 20;
+          break;
         case tile::Op::div: case tile::Op::rem: case tile::Op::sqrt: w += 5; break;
         case tile::Op::constant: case tile::Op::splat: case tile::Op::parameter: break;
         default: ++w;
@@ -88,15 +103,19 @@ struct Weigher : Evaluator {
   }
 };
 
-// Of the heaviest text.
-int weight_of(const Nest& n) {
+// Elements of a tile of Part::points, where there are enough.
+int lanes_for(const Nest& n) {
   tile::Program p;
   tile::Builder b(p);
   Weigher w(n, b);
-  int most = 0;
-  for (size_t s = 0; s < n.stmts.size(); ++s)
-    if (n.stmts[s].kind == Stmt::text) most = std::max(most, w.weight(int(s)));
-  return most;
+  int heaviest = 0, bytes = 4;
+  for (size_t s = 0; s < n.stmts.size(); ++s) {
+    if (n.stmts[s].kind != Stmt::text) continue;
+    heaviest = std::max(heaviest, w.weight(int(s)));
+    bytes = std::max(bytes, tile::bytes_of(n.stmts[s].elem));
+  }
+  if (w.leaves || w.in_place > kTextsInPlace) return kRunLanes;
+  return heaviest < 20 ? kLanes : kTileBytes / bytes;
 }
 
 void fit_points(const Nest& n, Step& step) {
@@ -129,17 +148,18 @@ void fit_points(const Nest& n, Step& step) {
     const int64_t s = f.kept.strides[o][0];
     f.dense.push_back(s == tile::bytes_of(n.operands[o].stored) || (written[o] && run == 1) ? 'd' : s == 0 ? 'o' : 's');
   }
-  f.lanes = run < kLanes ? 1 : run >= kManyLanes && weight_of(n) >= 20 ? kManyLanes : kLanes;
+  f.lanes = lanes_for(n);
+  if (run < f.lanes) f.lanes = run < kLanes ? 1 : kLanes;
   const int64_t rows = f.kept.numel / run;
+  // What is larger than the cache need not pass through it.
+  f.past_cache = f.lanes > 1;
+  for (const NestOutput& o : n.outputs)
+    f.past_cache = f.past_cache && f.dense[size_t(o.operand)] == 'd' && f.kept.numel * tile::bytes_of(n.operands[size_t(o.operand)].stored) >= kPastCache;
   int64_t units, grain, chunk = run;
   if (f.kept.rank() == 1) {
     chunk = kPiece;
     units = (run + chunk - 1) / chunk;
     grain = 1;
-    // Results are fresh memory, aligned; what is larger than the cache need not pass through it.
-    f.past_cache = run % f.lanes == 0;
-    for (const NestOutput& o : n.outputs)
-      f.past_cache = f.past_cache && f.dense[size_t(o.operand)] == 'd' && run * tile::bytes_of(n.operands[size_t(o.operand)].stored) >= kPastCache;
   } else if (run > 2 * kPiece) {
     f.split = true;
     chunk = kPiece;

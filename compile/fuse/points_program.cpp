@@ -1,5 +1,7 @@
 // The program of a nest without reductions: units are rows along the fastest dimension, or pieces of them. The last tile of
 // a row begins early enough to be whole; rows shorter than a tile have a program of one lane.
+#include <algorithm>
+
 #include "compile/fuse/evaluator.h"
 #include "compile/fuse/kernel_form.h"
 
@@ -17,6 +19,16 @@ struct Points : Evaluator {
   Points(const KernelForm& f, tile::Builder& b) : Evaluator(*f.nest, b), f(f) {}
 
   Id address(int operand) { return b.ramp(b.apply(Op::add, base[size_t(operand)], b.apply(Op::mul, at, step[size_t(operand)])), step[size_t(operand)], f.lanes); }
+  // Past the cache only whole aligned tiles are stored: not the last one of a row, nor rows that begin between them.
+  void store(int operand, Id v) {
+    const Id to = address(operand);
+    if (!f.past_cache) return b.store(to, v);
+    const int bytes = f.lanes * tile::bytes_of(nest.operands[size_t(operand)].stored);
+    const Id first = b.bitcast(b.program()[to].in[0], tile::Elem::i64);
+    const Id off = b.apply(Op::ne, b.apply(Op::bit_and, first, b.integer(std::min(bytes, 32) - 1)), b.integer(0));
+    b.when(b.apply(Op::bit_not, off), [&] { b.store_past_cache(to, v); });
+    b.when(off, [&] { b.store(to, v); });
+  }
   Id load_moved(const Stmt& s, Id moved) override {
     const tile::Elem e = nest.operands[size_t(s.operand)].stored;
     const char kind = f.dense[size_t(s.operand)];
@@ -94,9 +106,7 @@ tile::Program points_program(const KernelForm& f) {
       e.at = f.lanes == 1 ? t : b.apply(Op::min, t, b.apply(Op::sub, size[0], b.integer(f.lanes)));
       const auto row_wide = e.mark();
       for (const NestOutput& o : n.outputs) {
-        const Id v = b.convert(b.splat(e.value(o.stmt), f.lanes), n.operands[size_t(o.operand)].stored);
-        if (f.past_cache) b.store_past_cache(e.address(o.operand), v);
-        else b.store(e.address(o.operand), v);
+        e.store(o.operand, b.convert(b.splat(e.value(o.stmt), f.lanes), n.operands[size_t(o.operand)].stored));
       }
       e.release(row_wide);
     });

@@ -181,7 +181,7 @@ struct Emitter {
     if (run && !masked) r = b.CreateAlignedLoad(wide(t, lanes), pointer(run), Align(1));
     else if (run && masked_natively(e))
       r = b.CreateMaskedLoad(wide(t, lanes), pointer(run), Align(1), value[size_t(n.in[1])], value[size_t(n.in[2])]);
-    else if (masked || lanes > 8) {
+    else if (masked || lanes > 16) {
       AllocaInst* room = slot(wide(t, lanes));  // lanes that are off keep what stands here
       if (masked) b.CreateStore(as_stored(value[size_t(n.in[2])], n.type), room);
       each_lane(value[size_t(n.in[0])], masked ? value[size_t(n.in[1])] : nullptr, lanes, [&](llvm::Value* at, llvm::Value* l) {
@@ -210,7 +210,7 @@ struct Emitter {
       fence |= past;
     } else if (run && masked_natively(type.elem)) {
       b.CreateMaskedStore(v, pointer(run), Align(1), value[size_t(n.in[2])]);
-    } else if (masked || type.lanes > 8) {
+    } else if (masked || type.lanes > 16) {
       llvm::Type* t = in_memory(type.elem);
       AllocaInst* room = slot(wide(t, type.lanes));
       b.CreateStore(v, room);
@@ -301,34 +301,34 @@ struct Emitter {
     callee->setDoesNotAccessMemory();
     callee->setWillReturn();
     callee->setSpeculatable();
+    std::vector<llvm::Value*> x;
+    for (Id i : n.in) x.push_back(value[size_t(i)]);
+    return in_parts(x, lanes, width, [&](const std::vector<llvm::Value*>& part) { return b.CreateCall(f_, part); });
+  }
+  llvm::Value* some_lanes(llvm::Value* v, int first, int count, int have) {
+    SmallVector<int, 32> k;
+    for (int l = 0; l < count; ++l) k.push_back(first + l < have ? first + l : 0);
+    return b.CreateShuffleVector(v, k);
+  }
+  // f of `width` lanes of x at a time, side by side; fewer lanes are filled up with the first one.
+  template <class F> llvm::Value* in_parts(const std::vector<llvm::Value*>& x, int lanes, int width, F&& f_) {
+    if (lanes == width) return f_(x);
     std::vector<llvm::Value*> parts;
     for (int first = 0; first < lanes; first += width) {
-      std::vector<llvm::Value*> x;
-      for (Id i : n.in) {
-        llvm::Value* v = value[size_t(i)];
-        if (width > 1 && lanes != width) {
-          SmallVector<int, 32> k;
-          for (int l = 0; l < width; ++l) k.push_back(first + l < lanes ? first + l : 0);
-          v = b.CreateShuffleVector(v, k);
-        }
-        x.push_back(v);
-      }
-      parts.push_back(b.CreateCall(f_, x));
+      std::vector<llvm::Value*> part;
+      for (llvm::Value* v : x) part.push_back(some_lanes(v, first, width, lanes));
+      parts.push_back(f_(part));
     }
-    while (parts.size() > 1) {
+    for (int have = width; parts.size() > 1; have *= 2) {
       std::vector<llvm::Value*> joined;
       for (size_t i = 0; i < parts.size(); i += 2) {
         SmallVector<int, 64> k;
-        const int have = int(cast<FixedVectorType>(parts[i]->getType())->getNumElements());
         for (int l = 0; l < 2 * have; ++l) k.push_back(l);
         joined.push_back(b.CreateShuffleVector(parts[i], parts[i + 1], k));
       }
       parts = joined;
     }
-    if (lanes == 1 || lanes >= width) return parts[0];
-    SmallVector<int, 32> k;
-    for (int l = 0; l < lanes; ++l) k.push_back(l);
-    return b.CreateShuffleVector(parts[0], k);
+    return lanes < width ? some_lanes(parts[0], 0, lanes, width) : parts[0];
   }
   void tell(const tile::Node& n) {
     const int count = int(n.in.size()) - 1, lanes = p[n.in[0]].type.lanes;
@@ -380,47 +380,62 @@ struct Emitter {
     });
     return b.CreateLoad(wide(t, lanes), room);
   }
+  // A register of floats is permuted by the low bits of the indices; a single lane reads the table.
   llvm::Value* lookup(const tile::Node& n) {
     llvm::Value* i = value[size_t(n.in[0])];
-    llvm::Type* t = of(n.type);
-    llvm::Value* bit[3];
-    for (int k = 0; k < 3; ++k) bit[k] = b.CreateICmpNE(b.CreateAnd(i, number(i->getType(), 1 << k)), number(i->getType(), 0));
-    llvm::Value* v[8];
-    for (int k = 0; k < 8; ++k) v[k] = real(t, double(p.tables[size_t(n.imm)].v[k]));
-    for (int level = 0; level < 3; ++level)
-      for (int k = 0; k < 4 >> level; ++k) v[k] = b.CreateSelect(bit[level], v[2 * k + 1], v[2 * k]);
-    return v[0];
+    std::vector<Constant*> numbers;
+    for (float v : p.tables[size_t(n.imm)].v) numbers.push_back(real(b.getFloatTy(), double(v)));
+    if (n.type.lanes == 1) {
+      ArrayType* t = ArrayType::get(b.getFloatTy(), 8);
+      auto* table = new GlobalVariable(m, t, true, GlobalValue::PrivateLinkage, ConstantArray::get(t, numbers));
+      return b.CreateLoad(b.getFloatTy(), b.CreateGEP(b.getFloatTy(), table, b.CreateZExt(b.CreateAnd(i, number(i->getType(), 7)), b.getInt64Ty())));
+    }
+    Constant* table = ConstantVector::get(numbers);
+    return in_parts({i}, n.type.lanes, 8, [&](const std::vector<llvm::Value*>& part) {
+      return b.CreateIntrinsic(Intrinsic::x86_avx2_permps, {}, {table, part[0]});
+    });
   }
 
   // ---- loops: tested before the first round, and after each ----
+  // A loop from 0 to a truth value has one round or none.
+  bool is_branch(const tile::Node& n) {
+    auto is = [&](Id i, int64_t v) { return p[i].op == Op::constant && p[i].imm == v; };
+    return !n.imm && is(n.in[0], 0) && is(n.in[2], 1) && p[n.in[1]].op == Op::convert && p[p[n.in[1]].in[0]].type.elem == Elem::b1;
+  }
   void loop(Id id, const tile::Node& n) {
     const tile::Region& r = p.regions[size_t(n.region)];
     llvm::Value *from = value[size_t(n.in[0])], *to = value[size_t(n.in[1])], *step = value[size_t(n.in[2])];
     const int count = int(n.in.size()) - 3;
+    const bool branch = is_branch(n);
     BasicBlock *before = b.GetInsertBlock(), *body = BasicBlock::Create(c, "round", f), *after = BasicBlock::Create(c, "done", f);
     auto goes_on = [&](llvm::Value* in_range, llvm::Value* first) { return n.imm ? b.CreateAnd(in_range, first) : in_range; };
-    b.CreateCondBr(goes_on(b.CreateICmpSLT(from, to), n.imm ? value[size_t(n.in[3])] : nullptr), body, after);
+    b.CreateCondBr(branch ? value[size_t(p[n.in[1]].in[0])] : goes_on(b.CreateICmpSLT(from, to), n.imm ? value[size_t(n.in[3])] : nullptr), body, after);
     b.SetInsertPoint(body);
-    PHINode* index = b.CreatePHI(b.getInt64Ty(), 2);
-    index->addIncoming(from, before);
-    value[size_t(r.arguments[0])] = index;
-    std::vector<PHINode*> phi;
-    for (int i = 0; i < count; ++i) {
-      llvm::Value* v = value[size_t(n.in[i + 3])];
-      phi.push_back(b.CreatePHI(v->getType(), 2));
-      phi.back()->addIncoming(v, before);
-      value[size_t(r.arguments[size_t(i) + 1])] = phi.back();
-    }
+    std::vector<PHINode*> phi;           // the index, what is carried
+    auto argument = [&](int i, llvm::Value* first) {
+      llvm::Value*& now = value[size_t(r.arguments[size_t(i)])];
+      now = first;
+      if (branch) return;
+      phi.push_back(b.CreatePHI(first->getType(), 2));
+      phi.back()->addIncoming(first, before);
+      now = phi.back();
+    };
+    argument(0, from);
+    for (int i = 0; i < count; ++i) argument(i + 1, value[size_t(n.in[i + 3])]);
     region(n.region);
     const tile::Node& y = p[r.body.back()];
     BasicBlock* latch = b.GetInsertBlock();
-    llvm::Value* next = b.CreateAdd(index, step);
-    b.CreateCondBr(goes_on(b.CreateICmpSLT(next, to), n.imm ? value[size_t(y.in[0])] : nullptr), body, after);
-    index->addIncoming(next, latch);
+    if (branch) {
+      b.CreateBr(after);
+    } else {
+      llvm::Value* next = b.CreateAdd(phi[0], step);
+      b.CreateCondBr(goes_on(b.CreateICmpSLT(next, to), n.imm ? value[size_t(y.in[0])] : nullptr), body, after);
+      phi[0]->addIncoming(next, latch);
+      for (int i = 0; i < count; ++i) phi[size_t(i) + 1]->addIncoming(value[size_t(y.in[i])], latch);
+    }
     b.SetInsertPoint(after);
     for (int i = 0; i < count; ++i) {
       llvm::Value* v = value[size_t(y.in[i])];
-      phi[size_t(i)]->addIncoming(v, latch);
       PHINode* out = b.CreatePHI(v->getType(), 2);
       out->addIncoming(value[size_t(n.in[i + 3])], before);
       out->addIncoming(v, latch);

@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <mutex>
+#include <vector>
 
 #include "compile/llvm/emit.h"
 #include "compile/llvm/machine.h"
@@ -53,51 +54,72 @@ struct Optimizer {
   }
 };
 
-struct Machine {
-  std::mutex lock;
-  std::unique_ptr<llvm::TargetMachine> target;
+// Code generators, one for each thread that compiles at the same time.
+class Machines {
+ public:
+  using Machine = std::unique_ptr<llvm::TargetMachine>;
 
-  Machine() {
+  static Machines& instance() {
+    static Machines* m = new Machines;
+    return *m;
+  }
+  Machine take() {
+    {
+      const std::lock_guard<std::mutex> hold(lock_);
+      if (!idle_.empty()) {
+        Machine m = std::move(idle_.back());
+        idle_.pop_back();
+        return m;
+      }
+    }
+    llvm::TargetOptions options;
+    options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+    return Machine(target_->createTargetMachine(kTriple, "x86-64-v3", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  }
+  void give_back(Machine m) {
+    const std::lock_guard<std::mutex> hold(lock_);
+    idle_.push_back(std::move(m));
+  }
+
+ private:
+  static constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
+
+  Machines() {
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
-    const char* triple = "x86_64-unknown-linux-gnu";
     std::string why;
-    const llvm::Target* t = llvm::TargetRegistry::lookupTarget(triple, why);
-    if (!t) raise_runtime("the machine's code generator is not there: ", why);
-    llvm::TargetOptions options;
-    options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-    target.reset(t->createTargetMachine(triple, "x86-64-v3", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+    target_ = llvm::TargetRegistry::lookupTarget(kTriple, why);
+    if (!target_) raise_runtime("the machine's code generator is not there: ", why);
   }
-  static Machine& instance() {
-    static Machine* m = new Machine;
-    return *m;
-  }
+  std::mutex lock_;
+  const llvm::Target* target_ = nullptr;
+  std::vector<Machine> idle_;
 };
 
 }  // namespace
 
 std::string make_object(const tile::Program& p, double* times) {
   auto now = [] { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
-  Machine& j = Machine::instance();
   const double t1 = now();
-  const std::lock_guard<std::mutex> hold(j.lock);
+  Machines::Machine target = Machines::instance().take();
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> m = emit(p, context);
-  m->setDataLayout(j.target->createDataLayout());
-  m->setTargetTriple(j.target->getTargetTriple().str());
+  m->setDataLayout(target->createDataLayout());
+  m->setTargetTriple(target->getTargetTriple().str());
   std::string why;
   llvm::raw_string_ostream stream(why);
   if (llvm::verifyModule(*m, &stream)) raise_runtime("tile program ", p.name, " made an LLVM module that is not well formed: ", stream.str());
   const double t2 = now();
-  Optimizer(j.target.get()).run(*m);
+  Optimizer(target.get()).run(*m);
   const double t3 = now();
   llvm::SmallString<0> object;
   llvm::raw_svector_ostream out(object);
   llvm::legacy::PassManager list;
-  if (j.target->addPassesToEmitFile(list, out, nullptr, llvm::CodeGenFileType::ObjectFile)) raise_runtime("the machine's code generator cannot write objects");
+  if (target->addPassesToEmitFile(list, out, nullptr, llvm::CodeGenFileType::ObjectFile)) raise_runtime("the machine's code generator cannot write objects");
   list.run(*m);
+  Machines::instance().give_back(std::move(target));
   const double t4 = now();
   if (times) {
     times[0] = t2 - t1;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -8,52 +9,85 @@
 namespace fb::compile {
 namespace {
 
+using tile::Op;
+
+constexpr int kShort = 12;     // a text that is cheaper than a call
+constexpr int kRegisters = 64; // bytes of a tile, up to which texts stand in place
+
 bool calls(const tile::Program& p) {
   for (const auto& r : p.regions)
     for (tile::Id id : r.body)
-      if (p[id].op == tile::Op::call) return true;
+      if (p[id].op == Op::call) return true;
   return false;
 }
 tile::Id expanded(const tile::Node& n) { return (n.type.elem == tile::Elem::f32 ? n.callee->expand32 : n.callee->expand64)(n.in.data()); }
 
-// Operators of a function's text, those of the functions that it names included.
+// Operators of a function's text, with the texts of the functions that it names; kLong where lanes go one by one.
+constexpr int kLong = 1 << 20;
 int length_of(const tile::Named* f, tile::Elem e) {
   static std::mutex lock;
   static auto& known = *new std::map<std::pair<const tile::Named*, tile::Elem>, int>;
-  const std::lock_guard<std::mutex> hold(lock);
-  int& n = known[{f, e}];
-  if (n == 0) {
-    tile::Program p;
-    tile::Builder b(p);
-    const tile::Id at = b.parameter("x", tile::Elem::address);
-    const tile::Id x[] = {b.load(at, e), b.load(at, e)};
-    (e == tile::Elem::f32 ? f->expand32 : f->expand64)(x);
-    for (const tile::Node& node : p.nodes) n += node.op == tile::Op::call ? 100 : node.op != tile::Op::constant;
+  {
+    const std::lock_guard<std::mutex> hold(lock);
+    if (const auto at = known.find({f, e}); at != known.end()) return at->second;
   }
-  return n;
+  tile::Program p;
+  tile::Builder b(p);
+  const tile::Id at = b.parameter("x", tile::Elem::address);
+  const tile::Id x[] = {b.load(at, e), b.load(at, e)};
+  const size_t given = p.nodes.size();
+  (e == tile::Elem::f32 ? f->expand32 : f->expand64)(x);
+  int length = 0;
+  for (size_t i = given; i < p.nodes.size() && length < kLong; ++i) {
+    const tile::Node& n = p.nodes[i];
+    if (n.op == Op::lanes || n.op == Op::patch) length = kLong;
+    else if (n.op == Op::call) length += length_of(n.callee, n.type.elem);
+    else length += n.op != Op::constant && n.op != Op::splat;
+  }
+  length = std::min(length, kLong);
+  const std::lock_guard<std::mutex> hold(lock);
+  return known[{f, e}] = length;
 }
+bool few_registers(tile::Type t) { return t.lanes * tile::bytes_of(t.elem) <= kRegisters; }
 
 }  // namespace
+
+int straight_length(const tile::Named* f, tile::Elem e) {
+  const int n = length_of(f, e);
+  return n < kLong ? n : 0;
+}
 
 tile::Program expand_named(const tile::Program& p) {
   tile::Program now = p;
   // A function's text may name others.
   while (calls(now)) {
     Rewriter w(now);
-    now = w.run([](tile::Builder& b, const tile::Node& n, tile::Id) { return n.op == tile::Op::call ? expanded(n) : b.append(n); }, [](bool) {});
+    now = w.run([](tile::Builder& b, const tile::Node& n, tile::Id) { return n.op == Op::call ? expanded(n) : b.append(n); }, [](bool) {});
   }
   return now;
 }
 
-tile::Program expand_short(const tile::Program& p) {
-  constexpr int kShort = 12;
-  if (!calls(p)) return p;
-  Rewriter w(p);
-  return w.run(
-      [](tile::Builder& b, const tile::Node& n, tile::Id) {
-        return n.op == tile::Op::call && length_of(n.callee, n.type.elem) <= kShort ? expanded(n) : b.append(n);
-      },
-      [](bool) {});
+tile::Program expand_straight(const tile::Program& p) {
+  int all = 0;
+  for (const auto& r : p.regions)
+    for (tile::Id id : r.body)
+      if (const tile::Node& n = p[id]; n.op == Op::call && few_registers(n.type)) all += straight_length(n.callee, n.type.elem);
+  const bool fits = all <= kTextsInPlace;
+  tile::Program now = p;
+  for (bool more = calls(p); more;) {
+    more = false;
+    Rewriter w(now);
+    now = w.run(
+        [&](tile::Builder& b, const tile::Node& n, tile::Id) {
+          if (n.op != Op::call) return b.append(n);
+          const int length = length_of(n.callee, n.type.elem);
+          if (length > kShort && !(length < kLong && fits && few_registers(n.type))) return b.append(n);
+          more = true;
+          return expanded(n);
+        },
+        [](bool) {});
+  }
+  return now;
 }
 
 }  // namespace fb::compile

@@ -6,8 +6,12 @@ namespace fb::compile {
 
 // Calls of named functions give way to the text of the functions.
 tile::Program expand_named(const tile::Program& p);
-// Those whose text is short do; the others stay calls of compiled code.
-tile::Program expand_short(const tile::Program& p);
+// Those do whose text is short, and in tiles of up to two registers those whose text is straight: what stands in place is
+// scheduled with what is around it, and constants and results need no memory. The others stay calls of compiled code.
+tile::Program expand_straight(const tile::Program& p);
+// Operators of a function's text; 0 where lanes go one by one in it, so that it stays a call.
+int straight_length(const tile::Named* f, tile::Elem e);
+constexpr int kTextsInPlace = 480;     // operators of such texts in one program; beyond, all stay calls
 // One value for equal expressions in one scope.
 tile::Program share_equal(const tile::Program& p);
 // What no store, error or loop needs is left out.

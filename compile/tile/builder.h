@@ -50,6 +50,10 @@ class Builder {
     std::vector<Id> none;
     loop(from, to, step, none, [&](Id i, std::vector<Id>&) { f(i); });
   }
+  // if (truth) f(): a loop of one round or none.
+  template <class F> void when(Id truth, F&& f) {
+    loop(integer(0), convert(truth, Elem::i64), integer(1), [&](Id) { f(); });
+  }
   // while (carried[0]) carried = body(carried): the first carried value is a b1.
   template <class F> void loop_while(std::vector<Id>& carried, F&& f) {
     const Id at = open_loop(integer(0), integer(INT64_MAX), integer(1), carried);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "compile/passes/passes.h"
 #include "compile/tile/named.h"
 #include "compile/triton/lowering.h"
 #include "core/error.h"
@@ -157,6 +158,30 @@ void Lowering::store_room(int64_t offset, const std::vector<int64_t>& shape, Ele
   const Lanes address = address_in(offset, shape, e, at);
   if (e == Elem::address) v = b_.bitcast(v, Elem::i64);
   b_.store(b_.splat(wide(address, at.lanes), at.lanes), v);
+}
+
+// Functions whose texts stand in place want two registers, so that one works while the other waits; those that are called
+// want runs.
+int Lowering::width_of(const std::vector<Id>& of) {
+  std::vector<char> seen(p_.nodes.size());
+  std::vector<Id> open = of;
+  int in_place = 0, bytes = 4;
+  while (!open.empty()) {
+    const Id id = open.back();
+    open.pop_back();
+    const Node& n = p_[id];
+    if (!n.tile || seen[size_t(id)] || room_[size_t(id)] >= 0) continue;
+    seen[size_t(id)] = 1;
+    if (n.op == Op::call) {
+      const int length = compile::straight_length(n.callee, n.elem);
+      if (length == 0) return kRunLanes;
+      in_place += length;
+      bytes = std::max(bytes, tile::bytes_of(n.elem));
+    }
+    if (first_of_[size_t(id)] >= 0) open.push_back(first_of_[size_t(id)]);
+    for (Id i : n.in) open.push_back(i);
+  }
+  return in_place == 0 ? kLanes : in_place <= compile::kTextsInPlace ? kTileBytes / bytes : kRunLanes;
 }
 
 namespace {
@@ -392,19 +417,27 @@ Value Lowering::load_from(const Lanes& address, Elem e, int lanes, const Mask& m
   const Value same = b_.apply(TOp::eq, b_.bitcast(at, Elem::i64), b_.bitcast(run, Elem::i64));
   return either(all(same), [&] { return plain(run); }, [&] { return plain(at); });
 }
-void Lowering::store_to(const Lanes& address, Elem e, int lanes, Value v, const Mask& mask) {
+void Lowering::store_to(const Lanes& address, Elem e, int lanes, Value v, const Mask& mask, bool past_cache) {
   const bool masked = mask.id >= 0;
   if (lanes == 1) {
     if (!masked) return b_.store(address.id, v);
     return when(lanes_of(mask.id, *mask.at), [&] { b_.store(address.id, v); });
   }
+  const int size = tile::bytes_of(e), aligned = std::min(lanes * size, 32);
+  const bool run = address.ramp && address.step_id == kNone && address.step == size;
   const Value at = b_.splat(wide(address, lanes), lanes);
   v = b_.splat(v, lanes);
-  if (!masked) return b_.store(at, v);
+  auto all_lanes = [&] {
+    if (!past_cache || !run || aligned < 16) return b_.store(at, v);
+    const Value off = b_.apply(TOp::ne, b_.apply(TOp::bit_and, b_.bitcast(address.id, Elem::i64), b_.integer(aligned - 1)), b_.integer(0));
+    when(b_.apply(TOp::bit_not, off), [&] { b_.store_past_cache(at, v); });
+    when(off, [&] { b_.store(at, v); });
+  };
+  if (!masked) return all_lanes();
   auto some = [&] { b_.store(at, v, b_.splat(lanes_of(mask.id, *mask.at), lanes)); };
-  if (!address.ramp || address.step_id != kNone || address.step != tile::bytes_of(e)) return some();
+  if (!run) return some();
   const Value whole = all_on(mask.id, *mask.at);
-  when(whole, [&] { b_.store(at, v); });
+  when(whole, all_lanes);
   when(b_.apply(TOp::bit_not, whole), some);
 }
 

@@ -109,7 +109,7 @@ void Lowering::node(Id id) {
     default: break;
   }
   switch (n.op) {
-    case Op::store: return store(n);
+    case Op::store: return store(id);
     case Op::atomic: return atomic(id);
     case Op::scan: return scan(id);
     case Op::dot: return dot(id);
@@ -254,8 +254,11 @@ std::vector<Value> Lowering::depart(const Region& r, size_t go, size_t skip) {
   }
   while (!direct.empty()) {
     const std::vector<int64_t> shape = p_[direct[0].first].shape;
+    std::vector<Id> sources;
+    for (const auto& [a, y] : direct)
+      if (p_[a].shape == shape) sources.push_back(y);
     scoped([&] {
-      each(shape, kLanes, [&](const Place& at) {
+      each(shape, width_of(sources), [&](const Place& at) {
         std::vector<Value> v;
         for (const auto& [a, y] : direct)
           if (p_[a].shape == shape) v.push_back(full_lanes(y, at));

@@ -13,6 +13,8 @@ using tile::Elem;
 using Value = tile::Id;                // of the tile program
 
 constexpr int kLanes = 8;
+constexpr int kRunLanes = 32;          // where functions are called
+constexpr int kTileBytes = 64;         // where their texts stand in place: two registers
 
 // Which elements of a dimension the lanes stand for: base + lane * step, or any.
 struct Index {
@@ -89,6 +91,7 @@ class Lowering {
   Value index_value(const Index& i) { return i.base == tile::kNone ? b_.integer(0) : i.base; }
   Value index_lanes(const Index& i, int lanes);
   Lanes address_in(int64_t offset, const std::vector<int64_t>& shape, Elem e, const Place& at);
+  int width_of(const std::vector<Id>& of);  // lanes that a loop over these tiles takes at a time
   Lanes load_room(int64_t offset, const std::vector<int64_t>& shape, Elem e, const Place& at);
   void store_room(int64_t offset, const std::vector<int64_t>& shape, Elem e, const Place& at, Value v);
   Lanes load(const Node& n, const Place& at);
@@ -98,7 +101,7 @@ class Lowering {
     const Place* at = nullptr;
   };
   Value load_from(const Lanes& address, Elem e, int lanes, const Mask& mask, Id other);
-  void store_to(const Lanes& address, Elem e, int lanes, Value v, const Mask& mask);
+  void store_to(const Lanes& address, Elem e, int lanes, Value v, const Mask& mask, bool past_cache);
   Value all_on(Id mask, const Place& at);   // whether all lanes are; cheap where the mask compares a ramp
   bool view(const Node& n, const Place& at, Place& of);   // the place in a view's operand
   bool constant(Value v, int64_t& out) const;
@@ -140,7 +143,7 @@ class Lowering {
 
   // ---- sinks.cpp: what loops over whole tiles ----
   void fill_room(int64_t offset, Id id, Elem e);      // all of a tile, computed
-  void store(const Node& n);
+  void store(Id id);
   void atomic(Id id);
   void reduce(Id id);
   void scan(Id id);

@@ -33,6 +33,7 @@ struct Planner {
   std::vector<Id> owner;                      // the loop or branch of a region
   std::vector<int> cost, own;                 // operations to compute an element, with and without what it is made of
   std::map<std::pair<Id, Id>, bool> depends_, in_lanes_;
+  std::vector<int> areas_read;                // classes of memory
 
   explicit Planner(const Program& program) : p(program) {
     const size_t n = p.nodes.size();
@@ -40,6 +41,7 @@ struct Planner {
     plan.moving.assign(n, 0);
     plan.steps.resize(n);
     plan.in_place.assign(n, -1);
+    plan.past_cache.assign(n, 0);
     uses.resize(n);
     region_of.assign(n, -1);
     place_of.assign(n, -1);
@@ -113,6 +115,7 @@ struct Planner {
       } else if (n.op == Op::gather) {
         cost[size_t(id)] = own[size_t(id)] = kCheap;
       }
+      if (n.op == Op::load || n.op == Op::atomic) areas_read.push_back(area(n.in[0]));
       if (n.op == Op::store) effects[size_t(r)].push_back({int32_t(i), area(n.in[0])});
       if (n.op == Op::atomic) {
         effects[size_t(r)].push_back({int32_t(i), area(n.in[0])});
@@ -130,6 +133,19 @@ struct Planner {
           if (!effects[size_t(inner)].empty()) effects[size_t(r)].push_back({int32_t(i), -1});
         }
       }
+    }
+  }
+  // Lines that are written whole and read by none of these programs need not pass through the caches.
+  void find_streams() {
+    constexpr int64_t kRun = 256;             // bytes
+    for (Id id = 0; id < Id(p.nodes.size()); ++id) {
+      const Node& n = p[id];
+      if (n.op != Op::store || region_of[size_t(id)] < 0 || !tile(n.in[0]) || p[n.in[0]].shape.empty()) continue;
+      const int to = area(n.in[0]);
+      bool fits = to >= 0 && p[n.in[0]].shape.back() * tile::bytes_of(p[n.in[1]].elem) >= kRun, large = false;
+      for (size_t k = 0; k < p.classes.size(); ++k) large |= p.classes[k] == to && k < p.large.size() && p.large[k];
+      for (int a : areas_read) fits &= !meets(a, to);
+      plan.past_cache[size_t(id)] = fits && large;
     }
   }
   // Arguments that a round adds scalars to, such as pointers that walk along a matrix.
@@ -326,6 +342,7 @@ void drop_unused(Program& p) {
 Plan plan_of(const Program& p) {
   Planner planner(p);
   planner.survey(0, 1);
+  planner.find_streams();
   planner.walk(0);
   return std::move(planner.plan);
 }

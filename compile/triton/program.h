@@ -80,6 +80,8 @@ struct Program {
   std::vector<Region> regions;         // 0 is the kernel's body
   // For each parameter that is a pointer, the class of memory it may point into; pointers of other classes never meet.
   std::vector<int> classes;
+  // Likewise, whether that memory is larger than the caches.
+  std::vector<char> large;
 
   const Node& operator[](Id i) const { return nodes[size_t(i)]; }
 };
@@ -93,6 +95,7 @@ struct Plan {
   std::vector<char> moving;            // an argument of a loop that is its first value plus scalars
   std::vector<std::vector<Id>> steps;  // of moving arguments: the sums, last one first, whose one operand is a scalar
   std::vector<Id> in_place;            // of a product that lies in the memory of the loop argument it adds to: that one; else -1
+  std::vector<char> past_cache;        // a store of runs into large memory that no program reads
   bool serial = false;                 // programs run in order, on one thread
   double work = 0;                     // about how many operations on elements a program does
 };

@@ -14,18 +14,19 @@ using TOp = tile::Op;
 
 void Lowering::fill_room(int64_t offset, Id id, Elem e) {
   const Node& n = p_[id];
-  each(n.shape, kLanes, [&](const Place& at) { store_room(offset, n.shape, e, at, b_.splat(b_.convert(lanes_of(id, at), e), at.lanes)); });
+  each(n.shape, width_of({id}), [&](const Place& at) { store_room(offset, n.shape, e, at, b_.splat(b_.convert(lanes_of(id, at), e), at.lanes)); });
 }
 
-void Lowering::store(const Node& n) {
+void Lowering::store(Id id) {
+  const Node& n = p_[id];
   const Node& pointer = p_[n.in[0]];
   auto put = [&](const Place& at) {
     const Lanes address = evaluate(n.in[0], at);
     const Value v = lanes_of(n.in[1], at);
-    store_to(address, b_.type(v).elem, at.lanes, v, n.in.size() > 2 ? Mask{n.in[2], &at} : Mask{});
+    store_to(address, b_.type(v).elem, at.lanes, v, n.in.size() > 2 ? Mask{n.in[2], &at} : Mask{}, plan_.past_cache[size_t(id)]);
   };
   if (!pointer.tile) return put(Place{});
-  each(pointer.shape, kLanes, put);
+  each(pointer.shape, width_of({n.in.begin(), n.in.end()}), put);
 }
 
 void Lowering::atomic(Id id) {

@@ -64,6 +64,35 @@ def test_pointwise_chain(dtype, shape):
             check(chain, x, y)
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_results_larger_than_the_caches(dtype):
+    """Such results are stored past the cache where tiles lie on whole borders."""
+    n = (17 << 20) // dtype.itemsize
+    for extra in (0, 1, 19):
+        x, y = torch.randn(n + extra).to(dtype), torch.randn(n + extra).to(dtype)
+        check(chain, x, y)
+        check(lambda x, y: (x + y, (x * y).abs()), x, y)
+    rows = 3001
+    x, w = torch.randn(rows, n // rows + 3).to(dtype), torch.randn(n // rows + 3).to(dtype)
+    check(lambda x, w: torch.relu(x + w), x, w)
+    check(lambda x, w: torch.tanh(x + w), x, w[:1])
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64))
+def test_texts_in_place_and_called(dtype):
+    """Functions' texts stand in the kernel up to some size; beyond it, and where lanes go one by one, they are calls."""
+    def many(x, y):
+        for f in (torch.tanh, torch.exp, torch.erf, torch.sigmoid, torch.expm1, torch.sinh, torch.asinh, torch.log1p) * 2:
+            x = f(x * 0.5 - y).clamp(-3, 3)
+        return x
+    for n in (1, 7, 8, 15, 16, 17, 31, 33, 1000):
+        x, y = torch.randn(n, dtype=dtype) * 3, torch.randn(n, dtype=dtype)
+        check(many, x, y)
+        check(lambda x, y: torch.sin(x * 1e6) + torch.tanh(y), x, y)
+        check(lambda x, y: torch.erf(x) * torch.lgamma(y) + torch.fmod(x, y), x, y)
+        check(lambda x, y: torch.atan2(x, y) + torch.hypot(x, y) + torch.pow(x.abs(), y), x, y)
+
+
 def test_types_promote_as_in_eager():
     for a in FLOATS + INTEGERS:
         for b in FLOATS + INTEGERS:

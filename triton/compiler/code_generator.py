@@ -400,9 +400,7 @@ class Generator:
 
     def no_return(self, s, what):
         if returns(s.body):
-            raise _Unsupported(f"a `return` within a `{what}` loop")
-        if any(isinstance(n, (ast.Break, ast.Continue)) for b in s.body for n in ast.walk(b)):
-            raise _Unsupported(f"`break` and `continue` in a `{what}` loop")
+            raise _Unsupported(f"a `return` of a value within a `{what}` loop")
 
     def begin(self, names):
         """The first values of carried names, as tensors."""
@@ -427,8 +425,8 @@ class Generator:
             out.extend(t.handle for t in ts)
         return out
 
-    def after(self, node, names, first, parts):
-        k = 0
+    def after(self, node, names, first, parts, k=0):
+        """Names get what the loop left, from its result k on."""
         for n in names:
             ts = []
             for t in parts[n]:
@@ -460,8 +458,16 @@ class Generator:
     def unrolled(self, s, values):
         self.no_return(s, "for")
         for v in values:
+            if not hasattr(s, "breaks"):
+                self.assign(s.target, v)
+                self.statements(s.body)
+                continue
+            left = self.truth(self.name(s.breaks), "for")
+            if left is True:
+                break
             self.assign(s.target, v)
-            self.statements(s.body)
+            flag = ast.copy_location(ast.UnaryOp(ast.Not(), ast.copy_location(ast.Name(s.breaks, ast.Load()), s)), s)
+            self.statements([ast.copy_location(ast.If(flag, s.body, []), s)])
 
     def loop(self, s, over):
         self.no_return(s, "for")
@@ -492,20 +498,30 @@ class Generator:
         names = self.carried(s.body, (target,))
         first, parts = self.begin(names)
         inits = [t.handle for n in names for t in parts[n]]
+        breaks = getattr(s, "breaks", None)   # such a loop tests, and counts for itself
+        start = S.lt(low, high) if breaks else None
         outer = self.frames[-1].scope
         self.frames[-1].scope = dict(outer)
         region = self.program.enter()
-        index = tensor(self.program.argument((T.int64 if falling else kind).elem), T.int64 if falling else kind)
+        counter = T.int64 if falling or breaks else kind
+        index = count = tensor(self.program.argument(counter.elem), counter)
         self.arguments(names, first, parts)
         if falling:
-            index = S.cast(S.add(wide[0], S.mul(index, int(step_known))), kind)
-        self.scope[target] = index
+            index = S.add(wide[0], S.mul(index, int(step_known)))
+        self.scope[target] = S.cast(index, kind)
         self.statements(s.body)
         yields = self.ends(names, parts)
+        if breaks:
+            following = S.add(count, step)
+            again = S.logical_and(S.lt(following, high), S.logical_not(self.scope[breaks]))
+            yields = [again.handle, following.handle] + yields
         self.program.leave(yields)
         self.frames[-1].scope = outer
-        node = self.program.append("loop", "none", operands=[low.handle, high.handle, step.handle] + inits, regions=[region])
-        self.after(node, names, first, parts)
+        if breaks:
+            node = self.program.append("loop_while", "none", operands=[start.handle, low.handle] + inits, regions=[region])
+        else:
+            node = self.program.append("loop", "none", operands=[low.handle, high.handle, step.handle] + inits, regions=[region])
+        self.after(node, names, first, parts, 1 if breaks else 0)
         if kept is _missing:
             outer.pop(target, None)
 
@@ -532,7 +548,13 @@ class Generator:
         self.arguments(names, first, parts)
         self.statements(s.body)
         yields = self.ends(names, parts)
-        again = go_on()
+        if hasattr(s, "breaks"):   # the condition of a loop that was left is not looked at
+            name = ast.copy_location(ast.Name(s.breaks, ast.Load()), s)
+            again = self.visit(ast.copy_location(ast.IfExp(name, ast.copy_location(ast.Constant(False), s), s.test), s))
+            again = self.truth(again, "while")
+            again = again if isinstance(again, tensor) else S.number(again, T.int1)
+        else:
+            again = go_on()
         self.program.leave([again.handle] + yields)
         self.frames[-1].scope = outer
         node = self.program.append("loop_while", "none", operands=[start.handle] + [t.handle for n in names for t in parts[n]], regions=[region])

@@ -115,7 +115,8 @@ def compile_kernel(fn, values, options, interpreted=False):
     g = Generator(fn.__name__, debug=fn.debug or bool(options.get("debug")))
     made_for = fn.cache.key(values)
     count = sum(n not in fn.constexpr_names for n in fn.arg_names)
-    key, areas = iter(made_for[:count]), iter(made_for[count:])
+    key, areas = iter(made_for[:count]), enumerate(made_for[count:])
+    large = fn.cache.large(values)
     with compiling(g):
         scope = {}
         for name, value in zip(fn.arg_names, values):
@@ -127,7 +128,8 @@ def compile_kernel(fn, values, options, interpreted=False):
                 element = torch_dtypes().get(value.dtype)
                 if element is None:
                     raise TypeError(f"argument {name} of kernel {fn.__name__} is a tensor of {value.dtype}, which kernels here do not take")
-                scope[name] = tensor(g.program.parameter("address", next(areas)), T.pointer_type(element))
+                number, area = next(areas)
+                scope[name] = tensor(g.program.parameter("address", area, large >> number & 1), T.pointer_type(element))
             elif code == 1:
                 scope[name] = None
             elif code == 10:
@@ -139,7 +141,7 @@ def compile_kernel(fn, values, options, interpreted=False):
     ir = listing(g.program)
     front = (time.perf_counter() - start) * 1000
     try:
-        capsule, *facts = _C._triton_compile(fn.__name__, g.program.parameters, g.program.nodes, g.program.finished(), g.program.classes, interpreted)
+        capsule, *facts = _C._triton_compile(fn.__name__, g.program.parameters, g.program.nodes, g.program.finished(), g.program.classes, g.program.large, interpreted)
     except RuntimeError as e:
         raise CompilationError(fn.src, fn.tree, str(e), fn.filename, fn.first_line, fn.__name__) from e
     kernel = CompiledKernel(fn, capsule, facts, options, ir, front)

@@ -15,6 +15,7 @@ class Program:
         self.name = name
         self.parameters = []
         self.classes = []
+        self.large = []
         self.nodes = []
         self.regions = [Region()]
         self.open = [0]
@@ -26,9 +27,11 @@ class Program:
         self.regions[self.open[-1]].body.append(number)
         return number
 
-    def parameter(self, elem, memory=0):
+    def parameter(self, elem, memory=0, large=False):
+        """A new parameter; of a pointer the class of memory, and whether that exceeds the caches."""
         self.parameters.append(elem)
         self.classes.append(memory)
+        self.large.append(int(large))
         return self.append("parameter", elem, imm=len(self.parameters) - 1)
 
     def enter(self):

@@ -8,6 +8,7 @@ import textwrap
 from torch import _C
 
 from ..compiler.compiler import compile_kernel
+from ..compiler.jumps import without_jumps
 from ..language.types import constexpr, dtype, unwrap
 
 _OPTIONS = {"num_warps", "num_stages", "num_ctas", "maxnreg", "debug", "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl", "ir_override",
@@ -125,6 +126,7 @@ class JITFunction(KernelInterface):
         kinds = bytes(1 if n in self.constexpr_names else 2 if n in unspecialized else 0 for n in self.arg_names)
         defaults = tuple(_C.TritonCache if p.default is p.empty else unwrap(p.default) for p in self.signature.parameters.values())
         self.cache = _C.TritonCache(tuple(self.arg_names), defaults, kinds, self._launch)
+        self.hooked = _C.TritonCache(tuple(self.arg_names), defaults, kinds, self._launch)   # kernels of launches that hooks precede
         self.pre_run_hooks = []
         self._debug_twin = None
         self.kernel = None
@@ -138,7 +140,7 @@ class JITFunction(KernelInterface):
     @property
     def tree(self):
         if self._tree is None:
-            self._tree = ast.parse(self.src).body[0]
+            self._tree = without_jumps(ast.parse(self.src).body[0])
         return self._tree
 
     def parse(self):
@@ -168,10 +170,11 @@ class JITFunction(KernelInterface):
     def add_pre_run_hook(self, hook):
         """Calls hook(*args, **kwargs) before each launch."""
         self.pre_run_hooks.append(hook)
-        self.cache.clear()
+        self.cache.clear()   # launches that it knows do not pass through Python
 
     def device_caches_clear(self):
         self.cache.clear()
+        self.hooked.clear()
 
     def bind(self, args, kwargs):
         """The arguments, one for each parameter, and the options."""
@@ -200,11 +203,11 @@ class JITFunction(KernelInterface):
         values, options = self.bind(args, kwargs)
         if options.get("debug") and not self.debug:
             return self._checked()._launch(grid, args, {k: v for k, v in named.items() if k != "debug"}, warmup)
-        kernel = self.cache.find(values)
+        cache = self.hooked if self.pre_run_hooks else self.cache
+        kernel = cache.find(values)
         if kernel is None:
             kernel = compile_kernel(self, values, options, interpreting())
-            if not self.pre_run_hooks:
-                self.cache.add(values, kernel.capsule, kernel)
+            cache.add(values, kernel.capsule, kernel)
         if warmup:
             return kernel
         if callable(grid):

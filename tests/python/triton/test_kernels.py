@@ -448,3 +448,23 @@ def test_products_summed_by_atomics():
     a, b, c = torch.randn(16, 128), torch.randn(128, 16), torch.zeros(16, 16)
     split_k_kernel[(4,)](a, b, c, 128, BK=16, S=4)
     torch.testing.assert_close(c, a @ b, rtol=1e-4, atol=1e-4)
+
+
+@triton.jit
+def silu_kernel(X, Y, N, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(X + i, mask=i < N)
+    tl.store(Y + i, x / (1 + tl.exp(-x)), mask=i < N)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_results_larger_than_the_caches(dtype):
+    n = (17 << 20) // dtype.itemsize + 5
+    for first in (0, 1, 8):   # results on the borders of registers and between them
+        for block in (64, 1024):
+            x, y = torch.randn(n, dtype=dtype), torch.full((n + 9,), 7, dtype=dtype)
+            silu_kernel[(triton.cdiv(n - 3, block),)](x, y[first:], n - 3, BLOCK=block)
+            assert torch.equal(y[first:first + n - 3], x[:n - 3] / (1 + (-x[:n - 3]).exp()))
+            assert (y[:first] == 7).all() and (y[first + n - 3:] == 7).all()
+            silu_kernel[(triton.cdiv(n - 3, block),)](x, x, n - 3, BLOCK=block)
+            assert torch.equal(x[:n - 3], y[first:first + n - 3])

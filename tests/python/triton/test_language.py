@@ -664,3 +664,128 @@ def test_random_numbers(seed):
 def test_first_words_of_philox_are_those_of_the_paper():
     # Random123's known answer for a counter and key of zeros.
     assert philox(0, 0) == [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]
+
+
+# ---- jumps within loops ----
+def for_jumps(x, y, n, STEP):
+    """Python's own meaning, on lists, of the kernels below."""
+    out, total = list(y), 0
+    for i in range(n):
+        if x[i] < 0:
+            continue
+        if x[i] > 90:
+            out[i] = -2
+            break
+        for j in range(0, n, STEP):
+            if j > i:
+                break
+            if j == 3:
+                continue
+            total += x[j]
+        out[i] = total
+    return out, total
+
+
+@triton.jit
+def for_jumps_kernel(x, y, z, n, STEP: tl.constexpr):
+    total = 0
+    for i in range(n):
+        v = tl.load(x + i)
+        if v < 0:
+            continue
+        if v > 90:
+            tl.store(y + i, -2)
+            break
+        for j in range(0, n, STEP):
+            if j > i:
+                break
+            if j == 3:
+                continue
+            total += tl.load(x + j)
+        tl.store(y + i, total)
+    tl.store(z, total)
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_break_and_continue_in_for_loops(step):
+    for seed in range(20):
+        g = torch.Generator().manual_seed(seed)
+        x = torch.randint(-20, 95, (12,), generator=g, dtype=torch.int32)
+        for n in (0, 1, 12):
+            y, z = torch.full((12,), 7, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+            for_jumps_kernel[(1,)](x, y, z, n, STEP=step)
+            want, total = for_jumps(x.tolist(), [7] * 12, n, step)
+            assert y.tolist() == want and z.item() == total
+
+
+@triton.jit
+def while_jumps_kernel(x, y, n):
+    i = 0
+    while tl.load(x + i) != 0:   # is not looked at once the loop was left
+        i += 1
+        if i % 3 == 0:
+            continue
+        if i == n:
+            break
+        tl.store(y + i, i)
+    tl.store(y, i)
+
+
+def test_break_and_continue_in_while_loops():
+    for n in (2, 5, 100):
+        x, y = torch.tensor([1] * 9 + [0], dtype=torch.int32), torch.zeros(10, dtype=torch.int32)
+        while_jumps_kernel[(1,)](x, y, n)
+        last = n if n < 9 else 9
+        assert y[0].item() == last and y[1:].tolist() == [i if i % 3 and i < (n if n < 9 else 10) else 0 for i in range(1, 10)]
+
+
+@triton.jit
+def return_kernel(x, y, n, MOST: tl.constexpr):
+    for i in tl.static_range(MOST):
+        if i == 6:
+            continue
+        for j in range(n):
+            if tl.load(x + i) == j:
+                tl.store(y, i * 100 + j)
+                return
+    tl.store(y, -1)
+
+
+@triton.jit
+def unrolled_kernel(x, y, MOST: tl.constexpr):
+    acc = tl.zeros((4,), tl.float32)
+    for i in tl.static_range(MOST):
+        v = tl.load(x + i * 4 + tl.arange(0, 4))
+        if tl.sum(v) > 3:
+            break
+        acc += v
+        if i == 5:
+            break
+    tl.store(y + tl.arange(0, 4), acc)
+
+
+@triton.jit
+def backwards_kernel(x, y):
+    for i in range(7, -1, -1):
+        if tl.load(x + i) > 0:
+            break
+        tl.store(y + i, 1)
+
+
+def test_return_in_loops_and_jumps_in_unrolled_ones():
+    for place, value, want in ((2, 3, 203), (6, 1, -1), (7, 0, 700), (0, 9, -1)):
+        x, y = torch.full((8,), 50, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+        x[place] = value
+        return_kernel[(1,)](x, y, 5, MOST=8)
+        assert y.item() == want
+    for stop in (0, 3, 5, 7):
+        x, y = torch.rand(8, 4) * 0.5, torch.zeros(4)
+        x[stop] = 2
+        unrolled_kernel[(1,)](x, y, MOST=8)
+        want = torch.zeros(4)
+        for row in x[:min(stop, 6)]:
+            want += row
+        assert torch.equal(y, want)
+    x, y = torch.tensor([0, 0, 4, 0, 0, 0, 0, 0], dtype=torch.int32), torch.zeros(8, dtype=torch.int32)
+    backwards_kernel[(1,)](x, y)
+    assert y.tolist() == [0, 0, 0, 1, 1, 1, 1, 1]

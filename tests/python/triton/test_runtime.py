@@ -179,10 +179,10 @@ def bad_assertion(x, N: tl.constexpr):
 
 
 @triton.jit
-def bad_break(x, n):
+def bad_return(x, n):
     for i in range(n):
         if i == 3:
-            break
+            return i
 
 
 @pytest.mark.parametrize("kernel, line, column, words", [
@@ -205,8 +205,8 @@ def test_errors_in_called_functions():
         bad_inner.warmup(torch.zeros(16), grid=(1,))
     with pytest.raises(CompileTimeAssertionFailure, match="N must be two"):
         bad_assertion.warmup(torch.zeros(1), N=3, grid=(1,))
-    with pytest.raises(UnsupportedLanguageConstruct, match="break"):
-        bad_break.warmup(torch.zeros(1), 5, grid=(1,))
+    with pytest.raises(UnsupportedLanguageConstruct, match="return"):
+        bad_return.warmup(torch.zeros(1), 5, grid=(1,))
 
 
 @triton.jit
@@ -325,3 +325,29 @@ def test_a_compiled_kernel_takes_what_it_was_compiled_for():
         warm[(1,)](x.double(), out, 16, 3.0, 16)
     with pytest.raises(TypeError, match="compiled for other types"):
         warm[(1,)](x, out, 1, 3.0, 16)   # 1 is compiled in where it is given
+
+
+@triton.jit
+def doubling_kernel(x, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(x + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)
+
+
+def test_hooks_before_a_launch():
+    seen, x = [], torch.ones(8)
+    first = doubling_kernel[(1,)](x, 5, BLOCK=8)
+    doubling_kernel.add_pre_run_hook(lambda *args, **kwargs: seen.append((len(args), kwargs)))
+    second = doubling_kernel[(1,)](x, 5, BLOCK=8)
+    assert doubling_kernel[(1,)](x, 5, BLOCK=8) is second   # compiled once more at most, not at each launch
+    assert seen == [(2, {"BLOCK": 8})] * 2 and x.tolist() == [8] * 5 + [1] * 3
+    doubling_kernel.pre_run_hooks.clear()
+    third = doubling_kernel[(1,)](x, 5, BLOCK=8)
+    assert doubling_kernel[(1,)](x, 5, BLOCK=8) is third and first is not None and len(seen) == 2
+
+
+def test_a_kernel_compiled_for_small_tensors_takes_large_ones():
+    kernel = doubling_kernel.warmup(torch.float32, 5, BLOCK=8, grid=(1,))
+    x = torch.ones(5 << 20)
+    kernel[(1,)](x, 5, 8)
+    doubling_kernel[(1,)](x, 5, BLOCK=8)
+    assert x[:8].tolist() == [4] * 5 + [1] * 3
