@@ -43,6 +43,16 @@ class ExplainOutput:
         return "\n".join(lines)
 
 
+def _all_parts(compiled):
+    """A function, its parts, and what it calls between them."""
+    yield compiled
+    if compiled.parts is not None:
+        for part in compiled.parts.segments.values():
+            yield part.compiled
+        for called in compiled.parts.called.values():
+            yield from _all_parts(called)
+
+
 def explain_call(f, args, kwargs):
     """The ExplainOutput of the call f(*args, **kwargs)."""
     graphs, ops, breaks = [], [], []
@@ -56,6 +66,6 @@ def explain_call(f, args, kwargs):
     start = time.perf_counter()
     compiled(*args, **kwargs)
     spent = time.perf_counter() - start
-    guards = [line for e in compiled.entries for line in e.checks]
+    guards = [line for c in _all_parts(compiled) for e in c.entries for line in e.checks]
     return ExplainOutput(graphs, len(graphs), len(breaks), [BreakReason(e.reason, e.where) for e in breaks], sum(map(len, ops)), ops,
                          guards, f"{spent:.4f} s")

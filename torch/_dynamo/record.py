@@ -40,7 +40,7 @@ def set_grad_enabled(on):
 
 class Recorder:
     def __init__(self):
-        self.steps, self.inputs, self.versions = [], [], []
+        self.run, self.steps, self.inputs, self.versions = None, [], [], []
         self.values = {}      # id of a tensor of this run, or of one from outside: its Value
         self.outside = {}     # id of a tensor from outside: (tensor, its stand-in, source)
         self.keep = []
@@ -85,6 +85,8 @@ class Recorder:
 
     def call(self, f, name, args, kwargs, method=False):
         """Runs an operator on stand-ins and makes it a step."""
+        if self.run.protected:
+            raise Unsupported(f"{name} within try: what a graph raises would not come to the handler")
         if allowed.decides_shape(name, args, kwargs):
             raise Unsupported(f"{name}: the shape of the result depends on data")
         args, kwargs = self.real(tuple(args)), self.real(dict(kwargs))
@@ -104,7 +106,7 @@ class Recorder:
 
     def _result(self, result, value, name):
         if isinstance(result, torch.Tensor):
-            if type(result) not in allowed.TENSOR_TYPES or result.layout is not torch.strided:
+            if not allowed.plain_tensor_type(type(result)) or result.layout is not torch.strided:
                 raise Unsupported(f"{name} gives a {type(result).__name__} of layout {result.layout}")
             for t, copy, _ in self.outside.values():
                 if copy is result:
