@@ -17,12 +17,12 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
     ("default", "reduce-overhead", "max-autotune", ...); the machine code is the same. options: settings of the back end
     ("inductor" knows those of torch._inductor.list_options, which change no result and nothing else here); a back end that is
     a function gets options and mode as keyword arguments. disable: model as it is.
-    Raises RuntimeError for an unknown mode and for mode together with options, torch._dynamo.exc.InvalidBackend at the
-    first call for an unknown back end.
+    Raises RuntimeError for an unknown mode or option and for mode together with options, torch._dynamo.exc.InvalidBackend
+    for an unknown back end.
     """
     if mode is not None and options is not None:
         raise RuntimeError("torch.compile takes either mode or options, not both")
-    if mode is not None and mode not in _MODES:
+    if mode is not None and backend in (None, "inductor") and mode not in _MODES:
         raise RuntimeError(f"torch.compile has no mode {mode!r}; it is one of {', '.join(_MODES)}")
     if disable:
         return model if model is not None else (lambda m: m)
@@ -32,6 +32,8 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
     from torch import _dynamo, compiler
     if backend is None:
         backend = compiler.get_default_backend()
+    if isinstance(backend, str):
+        _dynamo.lookup_backend(backend)
     settings = {}
     if backend == "inductor":
         if options:

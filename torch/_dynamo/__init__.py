@@ -43,11 +43,8 @@ def allow_in_graph(fn):
         return [allow_in_graph(f) for f in fn]
     if not callable(fn):
         raise TypeError(f"allow_in_graph takes a function, but got {type(fn).__name__}")
-    try:
-        fn._dynamo_allowed_in_graph = True
-    except AttributeError:   # one in C
-        from .allowed import allow
-        allow(fn)
+    from .allowed import allow
+    allow(fn)
     return fn
 
 
@@ -56,10 +53,6 @@ def disallow_in_graph(fn):
     for f in fn if isinstance(fn, (list, tuple)) else (fn,):
         from .allowed import refuse
         refuse(f)
-        try:
-            f._dynamo_allowed_in_graph = False
-        except AttributeError:
-            pass
     return fn
 
 

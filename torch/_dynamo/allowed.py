@@ -77,9 +77,13 @@ def operator_name(f):
     return name
 
 
+opaque = set()   # functions that users made operators: nothing is known of them
+
+
 def allow(f):
     """Makes f an operator."""
     _names[f] = f.__name__
+    opaque.add(f)
 
 
 def refuse(f):

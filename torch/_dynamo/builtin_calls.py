@@ -134,16 +134,12 @@ def _query(f):
     return lambda run: f()
 
 
-def _cast(run, kind, x):
-    return x
-
-
 SPECIAL = {
     isinstance: _isinstance, getattr: _getattr, hasattr: _hasattr, len: lambda run, x: run.length(x), list: _container(list), tuple: _container(tuple),
     set: _set, zip: _zip, enumerate: _enumerate, reversed: _reversed, map: _map, filter: _filter, sum: _sum, any: _any, all: _all,
     iter: lambda run, x: run.iterate(x), next: _next, type: _type, callable: lambda run, x: callable(x), abs: _abs, pow: _pow, round: _round,
     torch.is_grad_enabled: _query(torch.is_grad_enabled), torch.get_default_dtype: _query(torch.get_default_dtype),
-    torch.is_tensor: lambda run, x: isinstance(x, torch.Tensor), __import__("typing").cast: _cast,
+    torch.is_tensor: lambda run, x: isinstance(x, torch.Tensor),
     **{f: _of_constants(f) for f in (int, float, bool, str, complex, max, min, sorted, divmod, range, frozenset, dict, bytes, chr, ord,
                                      slice)},
 }

@@ -17,23 +17,7 @@ verbose = False                       # warnings show where the compiler was
 _same = {"cache_size_limit": "recompile_limit", "accumulated_cache_size_limit": "accumulated_recompile_limit"}
 
 
-# Settings of PyTorch whose effect is not there.
-_elsewhere = frozenset("""specialize_int specialize_float capture_scalar_outputs capture_dynamic_output_shape_ops guard_nn_modules
-    inline_inbuilt_nn_modules allow_rnn optimize_ddp log_file_name force_parameter_static_shapes allow_ignore_mark_dynamic
-    capture_func_transforms compiled_autograd cudagraph_backend_keep_input_mutation do_not_emit_runtime_asserts
-    dont_skip_tracing enable_cpp_guard_manager enable_faithful_generator_behavior error_on_nested_fx_trace
-    error_on_nested_jit_trace force_unspec_int_unbacked_size_like_on_torchrec_kjt minimum_call_count nested_graph_breaks numpy_default_float
-    raise_on_ctx_manager_usage repro_after repro_level reorderable_logging_functions replay_record_enabled report_guard_failures
-    rewrite_assert_with_torch_assert run_gc_after_compile skip_fsdp_guards skip_nnmodule_hook_guards skip_torchrec trace_numpy
-    traceable_tensor_subclasses track_nodes_for_deduplication use_graph_deduplication use_lazy_graph_module
-    skip_code_recursive_on_recompile_limit_hit allow_unspec_int_on_nn_module only_allow_pt2_compliant_ops prefer_deferred_runtime_asserts_over_guards
-    base_dir debug_dir_root constant_functions cprofile fake_tensor_cache_enabled""".split())
-
-
 def _unknown(name):
-    from torch import _absent
-    if name in _elsewhere:
-        return _absent.NotThereYet(f"torch._dynamo.config.{name} is not there yet")
     return AttributeError(f"torch._dynamo.config has no setting {name!r}")
 
 

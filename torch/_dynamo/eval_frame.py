@@ -1,7 +1,7 @@
 """Compiled functions and modules: the entries of a function, and what happens where none fits."""
+import _thread
 import contextlib
 import functools
-import threading
 import types
 
 import torch
@@ -12,13 +12,14 @@ from .backends.training import wants_gradients
 from .guards import EAGER, MISS, busy
 from .interpret import KNOWN_PYTHON, Run
 from .reach import Source
+from .record import NeedsValues
 from .rebuild import Rebuild, RebuildState
 from .utils import counters
 from .values import Lazy, Stopped
 
-_lock = threading.RLock()
+_lock = _thread.RLock()
 _all = None          # every Compiled that lives, a WeakSet
-_following = threading.local()
+_following = _thread._local()
 _stance = ["default"]
 _accumulated = {}    # code: how many graphs were made of it
 
@@ -123,8 +124,11 @@ class Compiled:
             not config.assume_static_by_default or bool(self.entries) and config.automatic_dynamic_shapes))
         counter = counters["frames"]
         counter["total"] += 1
-        run = Run()
-        error = self.attempt(run, args, kwargs)
+        run = self.without_values(args, kwargs)
+        error = None
+        if run is None:
+            run = Run()
+            error = self.attempt(run, args, kwargs)
         if isinstance(error, exc.Unsupported):
             broken, run = run, None if self.fullgraph else self.stopped(run, error, args, kwargs)
             if run is None or not run.site.inner:   # a function that is compiled by itself says so itself
@@ -156,6 +160,14 @@ class Compiled:
         entry = guards.function(run.body, inputs, len(args), list(kwargs), called, dynamic)
         entry.program = program
         return entry, None
+
+    def without_values(self, args, kwargs):
+        """A run that followed the call on tensors without values, or None."""
+        try:
+            run = Run(bare=True)
+        except NeedsValues:
+            return None
+        return run if self.attempt(run, args, kwargs) is None else None
 
     def attempt(self, run, args, kwargs, error=None):
         """Follows the call. Sets run.program and run.body, what an entry does with the graph's outputs `o`, or gives the error
@@ -244,6 +256,8 @@ class Compiled:
         try:
             gm = program if getattr(backend, "takes_programs", False) else program.graph_module()
             made = backend(gm, examples, **self.settings)
+            if not callable(made):
+                raise TypeError(f"it gave a {type(made).__name__}, not a callable")
         except exc.TorchDynamoException:
             raise
         except Exception as e:
@@ -254,8 +268,6 @@ class Compiled:
         finally:
             torch._C._set_grad_enabled(grad)
             torch.set_rng_state(state)
-        if not callable(made):
-            raise TypeError(f"back end {self.backend!r} gave a {type(made).__name__}, not a callable")
         return made
 
 

@@ -30,8 +30,8 @@ class Run:
     """One call, followed. `reach` holds its guards, `recorder` its graph, `top` the outermost frame, which raises Stopped
     before its instruction number `stop`."""
 
-    def __init__(self, stop=None):
-        self.recorder = Recorder()
+    def __init__(self, stop=None, bare=False):
+        self.recorder = Recorder(bare)
         self.reach = Reach(self.recorder)
         self.reach.run = self.recorder.run = self
         self.guards = self.reach.guards
@@ -137,6 +137,8 @@ class Run:
             special = name = None
         if special is not None:
             return special(self, *args, **kwargs)
+        if name is not None and f in allowed.opaque:
+            return self.recorder.call(f, name, args, kwargs)
         if name is not None:
             return self._operator(f, name, args, kwargs)
         if isinstance(f, types.MethodType):
@@ -149,10 +151,10 @@ class Run:
                 raise Unsupported(f"{getattr(f, '__name__', f)} is marked by torch.compiler.disable")
             return self.call(self.reach.outside(original, self.fixed(original)), args, kwargs)
         if isinstance(f, types.FunctionType):
+            if f.__name__ == "cast" and f.__module__ == "typing":
+                return args[1]
             if f.__name__ == "_call_impl" and args and allowed.is_module(args[0]) and f is torch.nn.Module._call_impl:
                 return self._module(args[0], args[1:], kwargs)
-            if getattr(f, "_dynamo_allowed_in_graph", False):
-                return self.recorder.call(f, f.__name__, args, kwargs)
             return self.inline(f, args, kwargs)
         if allowed.is_module(f):
             return self._module(f, args, kwargs)
@@ -197,6 +199,8 @@ class Run:
         if name in allowed.TENSOR_SHAPE_FACTS or name in allowed.TENSOR_FACTS:
             if name in allowed.TENSOR_SHAPE_FACTS:
                 self.guards.shapes_matter = True
+            if len(args) == 1 and not kwargs and isinstance(args[0], torch.Tensor):
+                return self.recorder.fact(args[0], name)() if callable(getattr(torch.Tensor, name, None)) else self.recorder.fact(args[0], name)
             return f(*self.recorder.real(tuple(args)), **self.recorder.real(kwargs))
         if not contains_tensor((args, kwargs)) and name not in allowed._FACTORIES:
             raise Unsupported(f"torch's {name} without a tensor among its arguments")
@@ -216,7 +220,7 @@ class Run:
         if allowed.is_unsafe(name):
             raise Unsupported(f"Tensor.{name} gives values of data, or changes what a tensor is")
         if name in allowed.TENSOR_FACTS or name in allowed.TENSOR_SHAPE_FACTS:
-            return getattr(self.recorder.real(x), name)(*args, **kwargs)
+            return self.recorder.fact(x, name)(*self.recorder.real(tuple(args)), **kwargs)
         if any(isinstance(v, torch.Generator) for v in (*args, *kwargs.values())):
             raise Unsupported("a torch.Generator")
         return self._counted(self.recorder.call(name, name, (x, *args), kwargs, method=True))

@@ -301,7 +301,7 @@ class Reach:
             made = not any(copy is real for _, copy, _ in self.recorder.outside.values())
             if name in allowed.TENSOR_SHAPE_FACTS or (made and name in ("ndim", "dim", "ndimension")):   # squeeze() counts sizes
                 self.guards.shapes_matter = True
-            value = getattr(real, name)
+            value = self.recorder.fact(x, name)
             return TensorMethod(x, name) if callable(value) else value
         if name == "__class__":
             return type(x)
