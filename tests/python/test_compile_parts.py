@@ -525,6 +525,16 @@ def test_graph_break_by_name():
         torch.compile(f, fullgraph=True)(torch.ones(1))
 
 
+def test_skipped_by_name():
+    backend = Counting()
+
+    def f(x):
+        y = x + 1
+        torch._dynamo.skip_frame("for a reason")
+        return y * 2
+    assert torch.compile(f, backend=backend)(torch.ones(1)) == 4 and backend.graphs == []
+
+
 def test_one_notice(caplog):
     def f(x):
         print(end="")
@@ -580,3 +590,38 @@ def test_disabled_functions_run_between_graphs():
     for v in (1., 2., 1.):
         assert torch.equal(g(torch.full((2,), v)), f(torch.full((2,), v)))
     assert backend.graphs[:2] == [["add"], ["mul"]]
+
+
+def test_functions_made_anew_share_graphs():
+    """A lambda is another object each time; its code and what its cells hold are what counts."""
+    backend = Counting()
+
+    @torch.compile(backend=backend)
+    def apply(f, x):
+        return f(x) + 1
+
+    def call(k, x):
+        return apply(lambda y: y * k, x)
+    x = torch.ones(2)
+    for k, graphs in ((2, 1), (2, 1), (3, 2), (2, 2), (torch.full((2,), 5.), 3), (torch.full((2,), 7.), 3)):
+        assert torch.equal(call(k, x), x * k + 1) and len(backend.graphs) == graphs
+
+    def told(y, k=3):
+        return y * k
+    assert apply(told, x).tolist() == [4, 4]
+    told.__defaults__ = (4,)
+    assert apply(told, x).tolist() == [5, 5]
+
+    def outer(x):
+        scale = 2
+
+        def inner(y):
+            return y * scale
+        y = inner(x)
+        print(end="")
+        return inner(y)
+    backend.graphs.clear()
+    f = torch.compile(outer, backend=backend)
+    for _ in range(4):
+        assert torch.equal(f(x), outer(x))
+    assert backend.graphs == [["mul"], ["mul"]]

@@ -10,9 +10,9 @@ from . import config, eval_frame, exc, utils
 from .backends.registry import list_backends, lookup_backend, register_backend
 from .eval_frame import disable, reset
 
-__all__ = ["allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "explain", "graph_break", "is_compiling",
+__all__ = ["allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "explain", "graph_break", "is_compiling", "is_dynamo_supported",
            "list_backends", "lookup_backend", "mark_dynamic", "mark_static", "mark_static_address", "maybe_mark_dynamic", "optimize",
-           "optimize_assert", "register_backend", "reset", "OptimizedModule"]
+           "optimize_assert", "register_backend", "reset", "skip_frame", "step_unsupported", "OptimizedModule"]
 
 
 def explain(f, *extra_args, **extra_kwargs):
@@ -65,6 +65,19 @@ def graph_break(msg=""):
     """Where a function calls this, one graph ends and another begins."""
 
 
+def skip_frame(msg=""):
+    """A function that calls this runs as it is."""
+
+
+step_unsupported = skip_frame
+
+
+def is_dynamo_supported():
+    """Whether byte code of this Python is followed. Elsewhere functions run as they are."""
+    from .interpret import KNOWN_PYTHON
+    return KNOWN_PYTHON
+
+
 def is_compiling():
     """Whether the code runs to be compiled: False wherever it is seen by Python, True within graphs."""
     return False
@@ -108,4 +121,4 @@ def _no_attribute(name):
 
 from .interpret import add_queries as _add_queries  # noqa: E402
 
-_add_queries(is_compiling, graph_break)
+_add_queries(is_compiling, graph_break, skip_frame)

@@ -43,6 +43,7 @@ class Run:
         self.views = {}       # id of a view of a dict: (the view, the dict, the method's name)
         self.iterators = {}   # id of an iterator over a dict or a view of one: (the iterator, what it is over)
         self.stop, self.top, self.site = stop, None, None
+        self.whole = False       # whether the function is not to be split
         self.protected = False   # whether an exception here meets a handler of the function
 
     # ---- functions -----------------------------------------------------------------------------
@@ -397,9 +398,12 @@ def _named(f):
 _GRAD_MODES = {c: c.__init__ for c in (torch.no_grad, torch.enable_grad, torch.set_grad_enabled) if isinstance(c, type)}
 
 
-def add_queries(is_compiling, graph_break):
+def add_queries(is_compiling, graph_break, skip_frame):
     """Makes functions known that say where they run."""
     def broken(run, msg=""):
         raise Unsupported("torch._dynamo.graph_break" + (f": {msg}" if msg else ""))
-    SPECIAL[is_compiling] = constant(True)
-    SPECIAL[graph_break] = broken
+
+    def skipped(run, msg=""):
+        run.whole = True
+        raise Unsupported("torch._dynamo.skip_frame" + (f": {msg}" if msg else ""))
+    SPECIAL[is_compiling], SPECIAL[graph_break], SPECIAL[skip_frame] = constant(True), broken, skipped

@@ -86,6 +86,13 @@ class Reach:
             self._remember(value.__func__, Source(g.name(value.__func__, "F"), fixed=True))
             self.outside(value.__self__, source.attr("__self__"), depth + 1)
             self._remember(value, source)
+        elif t is types.FunctionType and source.text[0] in "ak" and self._made_anew(value):
+            g.type(source, t)
+            g.add(f"{source.text}.__code__ is {g.name(value.__code__)} and {source.text}.__globals__ is {g.name(value.__globals__, 'G')}")
+            g.add(f"{source.text}.__defaults__ is None is {source.text}.__kwdefaults__ and not {source.text}.__dict__")
+            self._remember(value, source)
+            for i, cell in enumerate(value.__closure__ or ()):
+                self._remember(cell, source.attr("__closure__").item(i))
         elif t is types.BuiltinMethodType and not source.fixed and (
                 isinstance(value.__self__, torch.Tensor) or type(value.__self__) in allowed.LOCAL_TYPES):
             g.type(source, t)
@@ -99,6 +106,12 @@ class Reach:
                 g.same(source, value)
             self._remember(value, Source(g.name(value), fixed=True, label=source.label))
         return value
+
+    @staticmethod
+    def _made_anew(f):
+        """Whether f is one of the functions that a def or lambda makes each time it is met: to guard the very object is of no use."""
+        return "<locals>" in f.__qualname__ and f.__defaults__ is None is f.__kwdefaults__ and not f.__dict__ \
+            and f not in allowed.opaque and allowed.operator_name(f) is None
 
     def _size(self, n, source, depth):
         if n > 2000 or depth > 20:

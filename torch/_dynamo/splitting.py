@@ -62,7 +62,7 @@ class Parts:
     def place(self, compiled, run, error):
         """How many instructions of its outermost frame a run may do that is to stop before `error`, or None."""
         top, segment = run.top, compiled.segment
-        if error.depth is None or top is None or not (
+        if error.depth is None or top is None or run.whole or not (
                 isinstance(compiled.fn, (types.FunctionType, types.MethodType)) or is_module(compiled.fn)):
             return None
         at = top.listed.start(top.at)
