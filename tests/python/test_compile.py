@@ -494,10 +494,10 @@ def test_explain():
         print(end="")
         return y
     said = torch._dynamo.explain(f)(torch.ones(2))
-    assert said.graph_count == 0 and said.graph_break_count == 1
+    assert said.graph_count == 1 and said.graph_break_count == 1
     assert "print" in said.break_reasons[0].reason and "print" in str(said) and said.break_reasons[0].where[0] == __file__
     said = torch._dynamo.explain(lambda x: x.sin() + 1)(torch.ones(2))
-    assert (said.graph_count, said.op_count, said.graph_break_count) == (1, 2, 0)
+    assert (said.graph_count, said.op_count, said.graph_break_count) == (1, 1, 0)   # methods are not counted, as in PyTorch
     assert said.out_guards and "Graph Count: 1" in str(said)
 
 
@@ -518,7 +518,8 @@ def test_disable():
     def f(x):
         return x + inner(x)
     g = torch.compile(f, backend=backend)
-    assert torch.equal(g(torch.ones(2)), torch.ones(2)) and not backend.graphs
+    assert torch.equal(g(torch.ones(2)), torch.ones(2)) and len(backend.graphs) == 1
+    backend.graphs.clear()
     with pytest.raises(torch._dynamo.exc.Unsupported, match="disable"):
         torch.compile(f, backend=backend, fullgraph=True)(torch.ones(2))
     assert torch.compile(f, disable=True) is f
@@ -719,3 +720,106 @@ def test_range_errors_stay():
     f(torch.tensor([0.5]), torch.tensor([1.0]))
     with pytest.raises(RuntimeError, match="between 0 and 1"):
         f(torch.tensor([1.5]), torch.tensor([1.0]))
+
+
+def test_modes_and_options():
+    told = []
+
+    def backend(gm, inputs, **settings):
+        told.append(settings)
+        return gm.forward
+    for given in ({}, {"mode": "default"}, {"mode": "max-autotune"}, {"options": {"a": 1}}, {"mode": "mine"}):
+        torch.compile(lambda x: x + 1, backend=backend, **given)(torch.ones(1))
+    assert told == [{}, {}, {"mode": "max-autotune"}, {"options": {"a": 1}}, {"mode": "mine"}]
+    assert torch.compile(lambda x: x + 1, options={"epilogue_fusion": True, "max_autotune": False})(torch.ones(1)) == 2
+    for options, said in (({"nothing": 1}, "nothing"), ({"max_autotune": 3}, "bool")):
+        with pytest.raises(RuntimeError, match=said):
+            torch.compile(lambda x: x, options=options)
+    assert "max_autotune" in torch._inductor.list_options()
+    with pytest.raises(torch._dynamo.exc.InvalidBackend, match="nowhere"):
+        torch.compile(lambda x: x, backend="nowhere")
+    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match="int"):
+        torch.compile(lambda x: x + 1, backend=lambda gm, inputs: 3)(torch.ones(1))
+
+
+def test_marked_sizes():
+    backend = Counting()
+    f = torch.compile(lambda x, w: x @ w, backend=backend)
+    x, w = torch.ones(4, 3), torch.ones(3, 2)
+    torch._dynamo.mark_dynamic(x, 0)
+    f(x, w)
+    for n in (5, 1, 4):
+        assert f(torch.ones(n, 3), w).shape == (n, 2)
+    assert len(backend.graphs) == 1
+    with pytest.raises(RuntimeError):
+        f(torch.ones(4, 5), w)
+    torch._dynamo.reset()
+    backend.graphs.clear()
+    y = torch.ones(4)
+    torch._dynamo.mark_static(y)
+    g = torch.compile(lambda x: x * 2, backend=backend, dynamic=True)
+    g(y)
+    g(torch.ones(5))
+    assert len(backend.graphs) == 2
+
+
+def test_settings_have_their_effect(caplog):
+    config = torch._dynamo.config
+    for settings, graphs in (({}, 2), ({"dynamic_shapes": False}, 4), ({"automatic_dynamic_shapes": False}, 4), ({"assume_static_by_default": False}, 1)):
+        torch._dynamo.reset()
+        backend = Counting()
+        with config.patch(**settings):
+            f = torch.compile(lambda x: x * 2, backend=backend)
+            for n in range(2, 6):
+                f(torch.ones(n))
+        assert len(backend.graphs) == graphs
+    torch._dynamo.reset()
+    backend = Counting()
+
+    def make(k):
+        return torch.compile(lambda x: x * k, backend=backend)
+    with config.patch(accumulated_recompile_limit=3), caplog.at_level(logging.WARNING, "torch._dynamo"):
+        for k in range(6):
+            assert make(k)(torch.ones(1)) == k
+    assert len(backend.graphs) == 3 and any("accumulated_recompile_limit" in r.getMessage() for r in caplog.records)
+    for name in ("specialize_int", "nonsense"):
+        with pytest.raises(AttributeError, match=name):
+            getattr(config, name)
+        with pytest.raises(AttributeError, match=name):
+            setattr(config, name, True)
+
+
+def test_eager_then_compile():
+    backend = Counting()
+    f = torch.compile(lambda x: x + 1, backend=backend)
+    with torch.compiler.set_stance("eager_then_compile"):
+        told = [len(backend.graphs) for _ in range(3) if f(torch.ones(2)).sum() == 4]
+    assert told == [0, 1, 1]
+
+
+def test_values_are_not_computed_to_follow():
+    """Shapes and types are all that Python sees, so a call is computed once. What asks for more is followed on copies."""
+    w = torch.ones(4, 4)
+
+    def f(x):
+        h = x.to(x.device) @ w
+        mask = torch.ones(h.shape, device=h.device, dtype=h.dtype).tril()
+        return h * mask + torch.zeros(4), h.is_cpu, h.device, h.get_device(), h.is_meta, torch.tensor([1, 2]) * 2
+    g = torch.compile(f, backend="eager", fullgraph=True)
+    assert str(g(w)) == str(f(w)) and g._compiled.entries[0].program is not None
+    h = torch.compile(lambda x: torch.nn.functional.embedding(x, w), fullgraph=True)
+    with pytest.raises(IndexError):
+        h(torch.tensor([9]))
+    assert torch.equal(h(torch.tensor([3])), w[3:])
+    meta = torch.compile(lambda x: (x * 2).device, backend="eager", fullgraph=True)
+    assert meta(torch.ones(2, device="meta")).type == "meta" and meta(torch.ones(2)).type == "cpu"
+    there = torch.compile(lambda x: torch.ones(2, device="meta").device, backend="eager", fullgraph=True)
+    assert there(w).type == "meta"
+
+
+def test_containers_within_containers_given_back():
+    def f(x):
+        inner = [x + 1]
+        return [[inner], inner, {"a": inner}]
+    a, b, c = torch.compile(f, backend="eager", fullgraph=True)(torch.ones(1))
+    assert a[0] is b and c["a"] is b and a is not b

@@ -1,17 +1,18 @@
 """torch.compile's front: functions become graphs where that is proven safe, and run as they are elsewhere.
 
-`interpret.py` follows a call, `reach.py` what it reads from outside, `record.py` makes the graph, `guards.py` says for
-which calls the graph stands, `eval_frame.py` keeps the graphs of a function.
+`interpret.py` follows a call (`frame.py` its instructions, `builtin_calls.py` builtins), `reach.py` what it reads from
+outside, `record.py` makes the graph, `guards.py` says for which calls the graph stands, `eval_frame.py` keeps the graphs of a
+function. `splitting.py` runs what is not followed between graphs (`native.py`) and goes on behind it (`resume.py`).
 """
 import torch
 
 from . import config, eval_frame, exc, utils
 from .backends.registry import list_backends, lookup_backend, register_backend
-from .eval_frame import OptimizedModule, disable, reset
+from .eval_frame import disable, reset
 
-__all__ = ["allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "explain", "graph_break", "is_compiling",
+__all__ = ["allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "explain", "graph_break", "is_compiling", "is_dynamo_supported",
            "list_backends", "lookup_backend", "mark_dynamic", "mark_static", "mark_static_address", "maybe_mark_dynamic", "optimize",
-           "optimize_assert", "register_backend", "reset", "OptimizedModule"]
+           "optimize_assert", "register_backend", "reset", "skip_frame", "step_unsupported", "OptimizedModule"]
 
 
 def explain(f, *extra_args, **extra_kwargs):
@@ -42,19 +43,16 @@ def allow_in_graph(fn):
         return [allow_in_graph(f) for f in fn]
     if not callable(fn):
         raise TypeError(f"allow_in_graph takes a function, but got {type(fn).__name__}")
-    fn._dynamo_allowed_in_graph = True
+    from .allowed import allow
+    allow(fn)
     return fn
 
 
 def disallow_in_graph(fn):
-    """Functions that call fn run as they are."""
+    """Calls of fn are no part of graphs: it runs between them."""
     for f in fn if isinstance(fn, (list, tuple)) else (fn,):
         from .allowed import refuse
         refuse(f)
-        try:
-            f._dynamo_allowed_in_graph = False
-        except AttributeError:
-            pass
     return fn
 
 
@@ -64,7 +62,20 @@ def assume_constant_result(fn):
 
 
 def graph_break(msg=""):
+    """Where a function calls this, one graph ends and another begins."""
+
+
+def skip_frame(msg=""):
     """A function that calls this runs as it is."""
+
+
+step_unsupported = skip_frame
+
+
+def is_dynamo_supported():
+    """Whether byte code of this Python is followed. Elsewhere functions run as they are."""
+    from .interpret import KNOWN_PYTHON
+    return KNOWN_PYTHON
 
 
 def is_compiling():
@@ -100,6 +111,14 @@ def _mark(name, t, index):
         getattr(t, name).add(i)
 
 
+def __getattr__(name):
+    return getattr(eval_frame, name) if name == "OptimizedModule" else _no_attribute(name)
+
+
+def _no_attribute(name):
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 from .interpret import add_queries as _add_queries  # noqa: E402
 
-_add_queries(is_compiling, graph_break)
+_add_queries(is_compiling, graph_break, skip_frame)

@@ -7,14 +7,13 @@ tensor is rather than what it holds: the graph stands for one run only if Python
 import builtins
 import math
 import operator
+import sys
 import types
 
 import torch
 
 CONSTANT_TYPES = frozenset({int, float, bool, complex, str, bytes, type(None), type(Ellipsis), torch.dtype, torch.device,
                             torch.layout, torch.memory_format, torch.Size, range, type(NotImplemented)})
-TENSOR_TYPES = frozenset({torch.Tensor, torch.nn.Parameter} |
-                         ({torch.nn.Buffer} if isinstance(getattr(torch.nn, "Buffer", None), type) else set()))
 
 # Attributes and methods that say what a tensor is. Those of the second set tell of its shape.
 TENSOR_FACTS = frozenset("""dtype device layout requires_grad is_cuda is_cpu is_meta is_sparse is_quantized is_nested
@@ -54,6 +53,17 @@ _SIZE_TAKERS = frozenset("""view reshape expand repeat tile narrow narrow_copy s
 RANDOM_WITHOUT_INPUT = frozenset("rand randn randint randperm normal".split())
 
 
+def plain_tensor_type(t):
+    """Whether t is Tensor, Parameter or Buffer. What is not loaded is no type of anything."""
+    return t is torch.Tensor or t.__module__ == "torch.nn.parameter" and t.__name__ in ("Parameter", "Buffer")
+
+
+def is_module(x):
+    """Whether x is an nn.Module."""
+    home = sys.modules.get("torch.nn.modules.module")
+    return home is not None and isinstance(x, home.Module)
+
+
 _names = {}   # function: its name as an operator, or None
 
 
@@ -67,9 +77,21 @@ def operator_name(f):
     return name
 
 
+opaque = set()   # functions that users made operators: nothing is known of them
+
+
+def allow(f):
+    """Makes f an operator."""
+    _names[f] = f.__name__
+    opaque.add(f)
+
+
 def refuse(f):
     """Makes f no operator."""
     _names[f] = None
+
+
+_SPACES = ("torch.nn.functional", "torch.functional", "torch.linalg", "torch.fft", "torch.special")
 
 
 def _operator_name(f):
@@ -79,7 +101,7 @@ def _operator_name(f):
     if (name in _FACTORIES or name in TENSOR_FACTS) and vars(torch).get(name) is f:
         return name
     if isinstance(f, types.FunctionType):
-        spaces = (torch.Tensor, torch.nn.functional, torch.functional, torch.linalg, torch.fft, torch.special)
+        spaces = (torch.Tensor, *(sys.modules[m] for m in _SPACES if m in sys.modules))
         return name if "torch_function" not in name and any(vars(s).get(name) is f for s in spaces) else None
     spaces = (core._VariableFunctions, core._nn, core._linalg, core._fft, core._special, core.TensorBase)
     return name if any(vars(s).get(name) is f for s in spaces) else None

@@ -3,38 +3,34 @@ import contextlib
 import sys
 import types
 
-recompile_limit = 8
-accumulated_recompile_limit = 256
-fail_on_recompile_limit_hit = False
+recompile_limit = 8                   # graphs of one compiled function
+accumulated_recompile_limit = 256     # graphs of one code object, in all functions that have it
+fail_on_recompile_limit_hit = False   # an error instead of running as it is
 error_on_recompile = False
-suppress_errors = False
+suppress_errors = False               # a back end that raises leaves the graph as it is, with one warning
 disable = False
-automatic_dynamic_shapes = True
-# Accepted, without effect: programs set them.
-verbose = False
-assume_static_by_default = True
-dynamic_shapes = True
-specialize_int = True
-capture_scalar_outputs = False
-capture_dynamic_output_shape_ops = False
-guard_nn_modules = True
-allow_rnn = False
-optimize_ddp = True
-log_file_name = None
+dynamic_shapes = True                 # False: sizes are always guarded
+automatic_dynamic_shapes = True       # from the second graph on sizes are left out of the guards where nothing reads them
+assume_static_by_default = True       # False: from the first graph on
+verbose = False                       # warnings show where the compiler was
 
 _same = {"cache_size_limit": "recompile_limit", "accumulated_cache_size_limit": "accumulated_recompile_limit"}
+
+
+def _unknown(name):
+    return AttributeError(f"torch._dynamo.config has no setting {name!r}")
 
 
 class _Settings(types.ModuleType):
     def __getattr__(self, name):
         if name in _same:
             return getattr(self, _same[name])
-        raise AttributeError(f"torch._dynamo.config has no setting {name!r}")
+        raise _unknown(name)
 
     def __setattr__(self, name, value):
         name = _same.get(name, name)
         if name not in vars(self) and not name.startswith("__"):
-            raise AttributeError(f"torch._dynamo.config has no setting {name!r}")
+            raise _unknown(name)
         super().__setattr__(name, value)
 
     def patch(self, changes=None, value=None, **more):

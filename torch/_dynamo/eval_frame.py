@@ -1,7 +1,7 @@
 """Compiled functions and modules: the entries of a function, and what happens where none fits."""
+import _thread
 import contextlib
 import functools
-import threading
 import types
 
 import torch
@@ -12,13 +12,16 @@ from .backends.training import wants_gradients
 from .guards import EAGER, MISS, busy
 from .interpret import KNOWN_PYTHON, Run
 from .reach import Source
+from .record import NeedsValues
+from .rebuild import Rebuild, RebuildState
 from .utils import counters
+from .values import Lazy, Stopped
 
-Module = torch.nn.Module
-_lock = threading.RLock()
+_lock = _thread.RLock()
 _all = None          # every Compiled that lives, a WeakSet
-_following = threading.local()
+_following = _thread._local()
 _stance = ["default"]
+_accumulated = {}    # code: how many graphs were made of it
 
 
 def _log():
@@ -35,16 +38,22 @@ def _registry():
 
 
 class Compiled:
-    """One function: its entries, tried in the order of their last use."""
+    """One function: its entries, tried in the order of their last use. Of a function that is left in the middle `parts` has the
+    rest; a rest is a Compiled itself, whose `segment` says of what."""
 
-    def __init__(self, fn, backend, fullgraph=False, dynamic=None, options=None, limit=None, explain=None):
-        self.fn, self.backend, self.fullgraph, self.dynamic, self.options = fn, backend, fullgraph, dynamic, options
-        self.limit, self.explain = limit, explain
+    def __init__(self, fn, backend, fullgraph=False, dynamic=None, settings=None, limit=None, explain=None, segment=None, root=None):
+        self.fn, self.backend, self.fullgraph, self.dynamic, self.settings = fn, backend, fullgraph, dynamic, settings or {}
+        self.limit, self.explain, self.segment, self.root = limit, explain, segment, root or self
         self.reset()
         _registry().add(self)
 
+    def like(self, fn, segment=None):
+        """fn compiled as this one is."""
+        return Compiled(fn, self.backend, False, self.dynamic, self.settings, self.limit, self.explain, segment,
+                        self.root if segment else None)
+
     def reset(self):
-        self.entries, self.noticed, self.raised = [], False, 0
+        self.entries, self.noticed, self.raised, self.parts, self.seen = [], False, 0, None, False
 
     def __call__(self, *args, **kwargs):
         if _stance[0] == "force_eager":
@@ -58,14 +67,18 @@ class Compiled:
                 return self.fn(*args, **kwargs) if found is EAGER else found
         return self.compile_and_run(args, kwargs)
 
-    def notice(self, text):
-        if not self.noticed:
-            self.noticed = True
-            _log().warning("torch.compile: %s runs as it is: %s", getattr(self.fn, "__qualname__", self.fn), text)
+    def notice(self, text, error=None):
+        if not self.root.noticed:
+            self.root.noticed = True
+            _log().warning("torch.compile: %s %s", getattr(self.root.fn, "__qualname__", type(self.root.fn).__name__), text,
+                           exc_info=error if config.verbose else None)
 
     def compile_and_run(self, args, kwargs):
         fn = self.fn
         if config.disable or _stance[0] == "force_eager" or getattr(_following, "on", False) or busy():
+            return fn(*args, **kwargs)
+        if _stance[0] == "eager_then_compile" and not self.seen:
+            self.seen = True
             return fn(*args, **kwargs)
         limit = self.limit or config.recompile_limit
         if self.raised >= limit:
@@ -73,7 +86,13 @@ class Compiled:
         if len(self.entries) >= limit:
             if self.fullgraph or config.fail_on_recompile_limit_hit:
                 raise exc.FailOnRecompileLimitHit(f"{getattr(fn, '__qualname__', fn)} was compiled {limit} times, the limit")
-            self.notice(f"it was compiled {limit} times, torch._dynamo.config.recompile_limit; each call was unlike those before")
+            self.notice(f"runs as it is: it was compiled {limit} times, torch._dynamo.config.recompile_limit; each call was unlike "
+                        "those before")
+            return fn(*args, **kwargs)
+        code = getattr(getattr(fn, "forward", fn), "__code__", None)
+        if _accumulated.get(code, 0) >= config.accumulated_recompile_limit:
+            self.notice(f"runs as it is: its code was compiled {config.accumulated_recompile_limit} times, "
+                        "torch._dynamo.config.accumulated_recompile_limit")
             return fn(*args, **kwargs)
         if self.entries and _stance[0] == "eager_on_recompile":
             return fn(*args, **kwargs)
@@ -84,77 +103,151 @@ class Compiled:
         if entry is None:   # the function raises, or what was followed did
             result = fn(*args, **kwargs)
             self.raised += 1
-            self.notice(f"what was followed raised {type(error).__name__}: {error}")
+            self.notice(f"runs as it is: what was followed raised {type(error).__name__}: {error}", error)
             if self.fullgraph:
                 raise exc.Unsupported(f"what was followed raised {type(error).__name__}: {error}") from error
             return result
+        if code is not None and not self.segment:
+            _accumulated[code] = _accumulated.get(code, 0) + 1
+        self.entries = [entry, *self.entries]
         result = entry(args, kwargs)
         if result is MISS:
-            self.notice("its guards do not hold for the call that made them: a value changed while it was followed, "
+            self.entries = [e for e in self.entries if e is not entry]
+            self.notice("runs as it is: its guards do not hold for the call that made them: a value changed while it was followed, "
                         "or is not equal to itself")
             return fn(*args, **kwargs)
-        self.entries = [entry, *self.entries]
         return fn(*args, **kwargs) if result is EAGER else result
 
     def follow(self, args, kwargs):
         """(entry, None), or (None, what the function raised)"""
-        dynamic = self.dynamic is True or (self.dynamic is None and bool(self.entries) and config.automatic_dynamic_shapes)
-        run = Run()
-        guards, counter = run.guards, counters["frames"]
+        dynamic = config.dynamic_shapes and (self.dynamic is True or self.dynamic is None and (
+            not config.assume_static_by_default or bool(self.entries) and config.automatic_dynamic_shapes))
+        counter = counters["frames"]
         counter["total"] += 1
-        result = program = None
-        grad, rng = torch.is_grad_enabled(), torch.get_rng_state()
-        _following.on = True
-        try:
-            if not KNOWN_PYTHON:
-                raise exc.Unsupported("byte code is followed on Python 3.11 only")
-            function, first = _plain(self.fn)
-            names = _argument_names(function, first)
-            passed = [run.reach.outside(a, Source(f"a[{i}]", label=names[i] if i < len(names) else f"args_{i}"))
-                      for i, a in enumerate(args)]
-            named = {k: run.reach.outside(a, Source(f"k[{k!r}]", label=k)) for k, a in kwargs.items()}
-            run.reach.outside(function, run.fixed(function))
-            if first is not None:
-                run.reach.outside(first, run.fixed(first))
-                passed.insert(0, first)
-            value = run.call(function, tuple(passed), named)
-            if torch.is_grad_enabled() != grad:
-                raise exc.Unsupported("it leaves grad mode other than it was")
-            outputs, result = _rebuild(run, value)
-            program = run.recorder.program(outputs) if run.recorder.calls else None
-        except exc.Unsupported as e:
-            if e.where is None:
-                e.where = run.where
-            program = result = None
-            counters["graph_break"][e.reason] += 1
-            if self.explain is not None:
-                self.explain.append(e)
-            if self.fullgraph:
-                raise
-            self.notice(str(e))
-        except Exception as e:
-            return None, e
-        finally:
-            _following.on = False
-            torch._C._set_grad_enabled(grad)
-            torch.set_rng_state(rng)
-        inputs, called = [], _nothing
-        if result is not None:
+        run = self.without_values(args, kwargs)
+        error = None
+        if run is None:
+            run = Run()
+            error = self.attempt(run, args, kwargs)
+        if isinstance(error, exc.Unsupported):
+            broken, run = run, None if self.fullgraph else self.stopped(run, error, args, kwargs)
+            if run is None or not run.site.inner:   # a function that is compiled by itself says so itself
+                counters["graph_break"][error.reason] += 1
+                if self.explain is not None:
+                    self.explain.append(error)
+                if self.fullgraph:
+                    raise error
+                self.notice(f"{'runs as it is' if run is None else 'is compiled in parts'}: {error}", error)
+            run = run or broken
+            error.__traceback__ = error.__context__ = None   # its frames hold the call's tensors
+        elif error is not None:
+            return None, error
+        guards, inputs, called, program = run.guards, [], _nothing, run.program
+        if run.body is not None:
             counter["ok"] += 1
             if program is not None:
                 inputs = [i.source.text for i in program.inputs]
                 examples = [i.example for i in program.inputs]
                 counters["stats"]["calls_captured"] += run.recorder.calls
                 counters["stats"]["unique_graphs"] += 1
-                if self.dynamic is not True and len(self.entries) < 4 and wants_gradients(examples):
+                marked = any(guards.free_sizes(x, False) for x in examples)
+                if self.dynamic is not True and not marked and len(self.entries) < 4 and wants_gradients(program, examples):
                     guards.shapes_matter = True   # so that forward and backward can be one graph
-                program.facts["static"] = guards.shapes_matter or not dynamic
+                program.facts["static"] = guards.shapes_matter or not dynamic and not marked
                 called = self.make(program, examples)
                 for i in program.inputs:
                     i.example = None   # tensors of the call that was followed need not live on
-        entry = guards.function(result, inputs, len(args), list(kwargs), called, dynamic)
+        entry = guards.function(run.body, inputs, len(args), list(kwargs), called, dynamic)
         entry.program = program
         return entry, None
+
+    def without_values(self, args, kwargs):
+        """A run that followed the call on tensors without values, or None."""
+        try:
+            run = Run(bare=True)
+        except NeedsValues:
+            return None
+        return run if self.attempt(run, args, kwargs) is None else None
+
+    def attempt(self, run, args, kwargs, error=None):
+        """Follows the call. Sets run.program and run.body, what an entry does with the graph's outputs `o`, or gives the error
+        that it met. `error` is what the run is to be stopped for."""
+        grad, rng = torch.is_grad_enabled(), torch.get_rng_state()
+        run.program = run.body = None
+        _following.on = True
+        try:
+            if not KNOWN_PYTHON:
+                raise exc.Unsupported("byte code is followed on Python 3.11 only")
+            try:
+                written = Rebuild(run)
+                value = self.pass_arguments(run, args, kwargs)
+                if torch.is_grad_enabled() != grad and not self.segment:
+                    raise exc.Unsupported("it leaves grad mode other than it was")
+                text = written.text(value)
+            except Stopped:
+                written = RebuildState(run)
+                text = self.text_of_state(run.top, written, error)
+            switch = [f"switch_grad({torch.is_grad_enabled()})"] if torch.is_grad_enabled() != grad else []
+            run.guards.names["switch_grad"] = torch._C._set_grad_enabled
+            if run.stop is None and not switch:
+                body = [f"return {text}"]
+            else:   # outputs live as long as the function itself would keep them
+                leave = "finish(r)" if run.stop is not None and not self.segment else "r"
+                body = [f"r = {text}", "del o", *switch, f"return {leave}"]
+                from .splitting import finish
+                run.guards.names["finish"] = finish
+            run.program = run.recorder.program(written.outputs) if run.recorder.calls else None
+            run.body = body
+        except exc.Unsupported as e:
+            if e.where is None:
+                e.where = run.where
+            return e
+        except Exception as e:
+            return e
+        finally:
+            _following.on = False
+            torch._C._set_grad_enabled(grad)
+            torch.set_rng_state(rng)
+
+    def pass_arguments(self, run, args, kwargs):
+        """What the function gives, followed on these arguments."""
+        if self.segment:
+            names = self.fn.__code__.co_varnames
+            return run.run_frame(self.fn, {n: Lazy(a, Source(f"a[{i}]", label=n)) for i, (n, a) in enumerate(zip(names, args))})
+        function, first = _plain(self.fn)
+        names = _argument_names(function, first)
+        passed = [run.reach.outside(a, Source(f"a[{i}]", label=names[i] if i < len(names) else f"args_{i}"))
+                  for i, a in enumerate(args)]
+        named = {k: run.reach.outside(a, Source(f"k[{k!r}]", label=k)) for k, a in kwargs.items()}
+        run.reach.outside(function, run.fixed(function))
+        if first is not None:
+            run.reach.outside(first, run.fixed(first))
+            passed.insert(0, first)
+        return run.call(function, tuple(passed), named)
+
+    def stopped(self, run, error, args, kwargs):
+        """A run up to the place where the function can be left for what cannot be followed, or None."""
+        from .splitting import Parts   # on first use: most functions are followed to their end
+        parts = self.root.parts = self.root.parts or Parts(self.root)
+        stop = parts.place(self, run, error)
+        if stop is None:
+            return None
+        again = Run(stop)
+        wrong = self.attempt(again, args, kwargs, error)
+        if wrong is not None:
+            _log().info("torch.compile: not in parts: %s", wrong)
+        return again if wrong is None and again.site is not None else None
+
+    def text_of_state(self, top, written, error):
+        """The Paused of a frame that stopped, as an expression."""
+        from .splitting import Paused
+        values = self.root.parts.state(self, top)
+        site = written.run.site = self.root.parts.site(self, top, tuple(values), error)
+        if site is None or site.step is None and not written.run.recorder.calls:
+            raise exc.Unsupported("there is nothing to be gained from parts")
+        g = written.guards
+        return (f"{g.name(Paused)}({g.name(site)}, [" + ", ".join(map(written.text, values.values())) + "], [" +
+                ", ".join(map(written.text, top.stack)) + "])")
 
     def make(self, program, examples):
         backend = lookup_backend(self.backend)
@@ -162,7 +255,9 @@ class Compiled:
         state = torch.get_rng_state()
         try:
             gm = program if getattr(backend, "takes_programs", False) else program.graph_module()
-            made = backend(gm, examples, **({"options": self.options} if self.options else {}))
+            made = backend(gm, examples, **self.settings)
+            if not callable(made):
+                raise TypeError(f"it gave a {type(made).__name__}, not a callable")
         except exc.TorchDynamoException:
             raise
         except Exception as e:
@@ -173,8 +268,6 @@ class Compiled:
         finally:
             torch._C._set_grad_enabled(grad)
             torch.set_rng_state(state)
-        if not callable(made):
-            raise TypeError(f"back end {self.backend!r} gave a {type(made).__name__}, not a callable")
         return made
 
 
@@ -182,151 +275,20 @@ def _nothing():
     return ()
 
 
-def _made(cls, attributes):
-    made = object.__new__(cls)
-    made.__dict__.update(attributes)
-    return made
-
-
 def _plain(fn):
     """(function of Python, its first argument or None)"""
     if isinstance(fn, types.MethodType):
         return fn.__func__, fn.__self__
-    if isinstance(fn, Module):
+    if allowed.is_module(fn):
         return fn, None
     return fn, None
 
 
 def _argument_names(fn, first):
-    fn = fn.forward if isinstance(fn, Module) else fn
+    fn = fn.forward if allowed.is_module(fn) else fn
     first = first if first is not None else getattr(fn, "__self__", None)
     code = getattr(fn, "__code__", None)
     return code.co_varnames[first is not None:code.co_argcount] if code is not None else ()
-
-
-def _rebuild(run, value):
-    """(tensors that the graph gives, expression over them, `o`, for what the function gives)"""
-    outputs, index, seen, kept, g = [], {}, {}, [], run.guards
-
-    def text(x):
-        """An expression for x; what is met twice is one object by a name."""
-        if type(x) in allowed.CONSTANT_TYPES or isinstance(x, torch.Tensor) or id(x) in run.reach.sources:
-            return written(x)
-        if id(x) in seen:
-            if seen[id(x)] is None:
-                raise exc.Unsupported("a container that holds itself is given back")
-            return seen[id(x)]
-        seen[id(x)] = None
-        said = written(x)
-        name = f"r{len(seen)}"
-        kept.append(x)
-        seen[id(x)] = name
-        return f"({name} := {said})"
-
-    def written(x):
-        t = type(x)
-        if isinstance(x, torch.Tensor):
-            outside = run.recorder.outside.get(id(x))
-            if outside is not None:
-                var = g.tensors[outside[2].text][1]
-                return var
-            if id(x) not in run.recorder.values:
-                raise exc.Unsupported("a tensor whose origin is not known is given back")
-            if id(x) not in index:
-                index[id(x)] = len(outputs)
-                outputs.append(x)
-            return f"o[{index[id(x)]}]"
-        source = run.reach.sources.get(id(x))
-        if source is not None:
-            return source.text
-        if t in allowed.CONSTANT_TYPES:
-            return g.name(x)
-        if t is tuple:
-            return "(" + "".join(text(i) + ", " for i in x) + ")"
-        if t is list:
-            return "[" + ", ".join(map(text, x)) + "]"
-        if t is dict:
-            return "{" + ", ".join(f"{text(k)}: {text(v)}" for k, v in x.items()) + "}"
-        if t is set and x:
-            return "{" + ", ".join(map(text, x)) + "}"
-        if t.__name__ == "OrderedDict":
-            return f"{g.name(t)}([" + ", ".join(f"({text(k)}, {text(v)})" for k, v in x.items()) + "])"
-        if isinstance(x, tuple) and hasattr(t, "_fields"):
-            return f"{g.name(t)}(" + ", ".join(map(text, x)) + ")"
-        if isinstance(x, tuple) and t.__module__ == "torch.return_types":
-            return f"{g.name(t)}((" + "".join(text(i) + ", " for i in x) + "))"
-        if id(x) in run.reach.made:
-            g.names["made"] = _made
-            return f"made({g.name(t, 'T')}, " + text(vars(x)) + ")"
-        raise exc.Unsupported(f"a {t.__name__} is given back")
-
-    return outputs, text(value)
-
-
-class OptimizedModule(Module):
-    """A module whose call is compiled. Attributes, parameters and the rest are those of the module within."""
-
-    def __init__(self, mod, wrap):
-        super().__init__()
-        self._orig_mod = mod
-        self.__dict__["_wrap"] = wrap
-        self.__dict__["_compiled"] = wrap(mod)
-        self.__dict__["training"] = mod.training
-
-    def __call__(self, *args, **kwargs):
-        mod, own = self._modules["_orig_mod"], self.__dict__
-        if own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"]:
-            return super().__call__(*args, **kwargs)
-        if mod._forward_hooks or mod._forward_pre_hooks or mod._backward_hooks or mod._backward_pre_hooks:
-            return mod(*args, **kwargs)
-        return self._compiled(*args, **kwargs)
-
-    def forward(self, *args, **kwargs):
-        return self._compiled(*args, **kwargs)
-
-    def __getattr__(self, name):
-        if name == "_orig_mod":
-            return self._modules["_orig_mod"]
-        return getattr(self._orig_mod, name)
-
-    def __setattr__(self, name, value):
-        if name == "_orig_mod":
-            return super().__setattr__(name, value)
-        if name in type(self).__dict__:
-            return object.__setattr__(self, name, value)
-        setattr(self._orig_mod, name, value)
-
-    def __delattr__(self, name):
-        delattr(self._orig_mod, name)
-
-    @property
-    def training(self):
-        return self._orig_mod.training
-
-    @training.setter
-    def training(self, value):
-        mod = self._modules.get("_orig_mod")
-        if mod is not None:
-            mod.training = value
-
-    def __getstate__(self):
-        state = dict(self.__dict__)
-        state.pop("_compiled", None)
-        state.pop("_compiled_call_impl", None)
-        return state
-
-    def __setstate__(self, state):
-        self.__dict__.update(state)
-        self.__dict__["_compiled"] = self._wrap(self._modules["_orig_mod"])
-
-    def __dir__(self):
-        return sorted({*super().__dir__(), *dir(self._orig_mod)})
-
-    def __len__(self):
-        return len(self._orig_mod)
-
-    def __getitem__(self, key):
-        return self._orig_mod[key]
 
 
 class Wrap:
@@ -341,11 +303,10 @@ class Wrap:
 
 def compiled_callable(fn, **settings):
     """The compiled form of a function, method or module."""
-    if isinstance(fn, OptimizedModule):
-        fn = fn._orig_mod
     wrap = Wrap(**settings)
-    if isinstance(fn, Module):
-        return OptimizedModule(fn, wrap)
+    if allowed.is_module(fn):
+        from .optimized_module import OptimizedModule
+        return OptimizedModule(fn._orig_mod if isinstance(fn, OptimizedModule) else fn, wrap)
     if isinstance(fn, type):
         raise RuntimeError(f"torch.compile takes a function or a module, not the class {fn.__qualname__}")
     if not callable(fn):
@@ -390,7 +351,7 @@ def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
     """
     if fn is None:
         return lambda f: disable(f, recursive, reason=reason, wrapping=wrapping)
-    if isinstance(fn, Module):
+    if allowed.is_module(fn):
         if not recursive:
             return fn
         fn.__dict__["_compiled_call_impl"] = disable(fn._call_impl, reason=reason)
@@ -414,5 +375,13 @@ def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
 def reset():
     """Forgets every compiled graph and notice."""
     with _lock:
+        _accumulated.clear()
         for c in list(_registry()):
             c.reset()
+
+
+def __getattr__(name):
+    if name == "OptimizedModule":   # with torch.nn's modules, which functions need not load
+        from .optimized_module import OptimizedModule
+        return OptimizedModule
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

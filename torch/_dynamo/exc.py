@@ -9,7 +9,7 @@ class Unsupported(TorchDynamoException):
     """The function does something that is not proven safe to compile. `reason` says what, `where` is (file, line, name)."""
 
     def __init__(self, reason, where=None):
-        self.reason, self.where = reason, where
+        self.reason, self.where, self.depth = reason, where, None   # depth: of the frame that raised it
         super().__init__(reason)
 
     def __str__(self):

@@ -1,17 +1,23 @@
 """torch._dynamo.explain: what of a function is compiled, and why not the rest."""
 import dataclasses
 import time
+import traceback
 
 from .eval_frame import Compiled
 from .exc import place
 
 
 @dataclasses.dataclass
-class BreakReason:
-    """Why, and where, a function runs as it is."""
+class GraphCompileReason:
+    """Why, and where, something is not part of a graph. where: (file, line, function)."""
     reason: str
     where: tuple = None
     graph_break: bool = True
+
+    @property
+    def user_stack(self):
+        """The place as a list of one traceback.FrameSummary."""
+        return [traceback.FrameSummary(*self.where)] if self.where else []
 
     def __str__(self):
         return self.reason + (f"\n    at {place(self.where)}" if self.where else "")
@@ -43,19 +49,29 @@ class ExplainOutput:
         return "\n".join(lines)
 
 
+def _all_parts(compiled):
+    """A function, its parts, and what it calls between them."""
+    yield compiled
+    if compiled.parts is not None:
+        for part in compiled.parts.segments.values():
+            yield part.compiled
+        for called in compiled.parts.called.values():
+            yield from _all_parts(called)
+
+
 def explain_call(f, args, kwargs):
     """The ExplainOutput of the call f(*args, **kwargs)."""
     graphs, ops, breaks = [], [], []
 
     def backend(gm, examples):
         graphs.append(gm)
-        ops.append([n.target for n in gm.graph.nodes if n.op in ("call_function", "call_method")])
+        ops.append([n.target for n in gm.graph.nodes if n.op == "call_function"])
         return gm.forward
     compiled = Compiled(f, backend, explain=breaks)
     compiled.noticed = True
     start = time.perf_counter()
     compiled(*args, **kwargs)
     spent = time.perf_counter() - start
-    guards = [line for e in compiled.entries for line in e.checks]
-    return ExplainOutput(graphs, len(graphs), len(breaks), [BreakReason(e.reason, e.where) for e in breaks], sum(map(len, ops)), ops,
+    guards = [line for c in _all_parts(compiled) for e in c.entries for line in e.checks]
+    return ExplainOutput(graphs, len(graphs), len(breaks), [GraphCompileReason(e.reason, e.where) for e in breaks], sum(map(len, ops)), ops,
                          guards, f"{spent:.4f} s")

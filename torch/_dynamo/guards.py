@@ -4,6 +4,7 @@ They are collected as expressions over the call's arguments (`a`, a tuple, and `
 function reached, then made into one flat Python function that checks them and runs the graph.
 """
 import math
+import sys
 
 import torch
 from torch import _torch_function
@@ -26,6 +27,11 @@ class Source:
 
     def item(self, key, text=None):
         return Source(f"{self.text}[{text or repr(key)}]", label=f"{self.label}[{key!r}]")
+
+
+def marks(t, name):
+    """The dimensions that mark_dynamic and the like noted on t."""
+    return {i % t.ndim for i in getattr(t, name, ())}
 
 
 class Guards:
@@ -80,22 +86,30 @@ class Guards:
         if source.text not in self.tensors:
             self.tensors[source.text] = (t, f"t{len(self.tensors)}")
 
+    def free_sizes(self, t, dynamic):
+        """The dimensions of t whose sizes are not guarded: all, or those that were marked so; none if Python read sizes."""
+        if self.shapes_matter:
+            return ()
+        free = range(t.ndim) if dynamic else marks(t, "_dynamo_dynamic_indices") | marks(t, "_dynamo_weak_dynamic_indices")
+        return set(free) - marks(t, "_dynamo_static_indices")
+
     def _tensor_lines(self, dynamic):
         for text, (t, var) in self.tensors.items():
             yield f"{var} = {text}"
             n = self.name
             checks = [f"type({var}) is {n(type(t), 'T')}", f"{var}.dtype is {n(t.dtype)}", f"{var}.requires_grad is {t.requires_grad}",
                       f"{var}.device == {n(t.device)}", f"{var}.layout is {n(t.layout)}"]
-            if dynamic and not self.shapes_matter:
-                checks.append(f"{var}.ndim == {t.ndim}")
-            else:
+            free = self.free_sizes(t, dynamic)
+            if not free:
                 checks += [f"{var}.shape == {tuple(t.shape)}", f"{var}.stride() == {tuple(t.stride())}"]
+            else:
+                checks += [f"{var}.ndim == {t.ndim}", *(f"{var}.shape[{i}] == {n}" for i, n in enumerate(t.shape) if i not in free)]
             if t.is_complex():
                 checks.append(f"{var}.is_conj() is {t.is_conj()}")
             yield f"if not ({' and '.join(checks)}): return MISS"
 
     def function(self, result, inputs, count, keys, graph, dynamic=False):
-        """The entry: run(a, k), which gives MISS or what the function gives. `result` is an expression over `o`, the
+        """The entry: run(a, k), which gives MISS or what the function gives. `result` are lines that do so with `o`, the
         graph's outputs; None stands for an entry that says: run as it is."""
         lines = [f"if len(a) != {count} or " + ("k" if not keys else f"tuple(k) != {tuple(keys)!r}") + ": return MISS"]
         state, names = global_state()
@@ -108,7 +122,7 @@ class Guards:
         body = "\n".join("    " + line.replace("\n", "\n    ") for line in lines)
         passed = ", ".join(self.tensors[s][1] if s in self.tensors else s for s in inputs)
         code = (f"def run(a, k):\n  try:\n{body}\n  except Exception: return MISS\n" +
-                ("  return EAGER\n" if result is None else f"  o = graph({passed})\n  return {result}\n"))
+                ("  return EAGER\n" if result is None else f"  o = graph({passed})\n" + "".join(f"  {line}\n" for line in result)))
         self.names["EAGER"] = EAGER
         exec(compile(code, "<guards of torch.compile>", "exec"), self.names)
         run = self.names["run"]
@@ -120,10 +134,7 @@ EAGER = object()   # what an entry gives when its function must run as it is
 
 
 def _autocast():
-    try:
-        return torch.is_autocast_enabled
-    except (AttributeError, ImportError):
-        return None
+    return bool(torch.is_autocast_enabled("cpu")) and (torch.get_autocast_dtype("cpu"), torch.is_autocast_cache_enabled())
 
 
 def global_state():
@@ -138,12 +149,11 @@ def global_state():
     for name, f in _levels().items():
         names[name] = f
         checks.append(f"not {name}()")
-    autocast = _autocast()
-    if autocast is not None:
-        def now():
-            on = bool(autocast("cpu"))
-            return on and (torch.get_autocast_dtype("cpu"), torch.is_autocast_cache_enabled())
-        names["autocast"], names["AUTOCAST"] = now, now()
+    if "torch.amp" not in sys.modules:   # autocast cannot be on
+        names["modules"] = sys.modules
+        checks.append("'torch.amp' not in modules")
+    else:
+        names["autocast"], names["AUTOCAST"] = _autocast, _autocast()
         checks.append("autocast() == AUTOCAST")
     return " and ".join(checks), names
 
@@ -162,7 +172,7 @@ def busy():
 
 
 def check_tensor_type(t):
-    if type(t) not in allowed.TENSOR_TYPES:
+    if not allowed.plain_tensor_type(type(t)):
         raise Unsupported(f"an argument or a value it reads is a {type(t).__name__}, a subclass of Tensor")
     if t.layout is not torch.strided:
         raise Unsupported(f"a tensor of layout {t.layout}")

@@ -53,6 +53,18 @@ def values_of(x):
         yield from values_of((x.start, x.stop, x.step))
 
 
+def _with_mode_restored(f):
+    """f, which switches grad mode on its way: an error leaves the mode that f met, as the end of a with block does."""
+    def forward(*inputs):
+        before = torch.is_grad_enabled()
+        try:
+            return f(*inputs)
+        except BaseException:
+            torch._C._set_grad_enabled(before)
+            raise
+    return forward
+
+
 class Program:
     """Steps with the inputs that they or the outputs use. `facts` tells back ends what else is known.
 
@@ -72,7 +84,8 @@ class Program:
     def forward(self):
         """A function of the inputs that gives a tuple of the outputs, step by step. A value is let go after its last use."""
         if self._forward is None:
-            self._forward = self._function()
+            f = self._function()
+            self._forward = _with_mode_restored(f) if self.facts.get("grad_mode") else f
         return self._forward
 
     def _function(self):

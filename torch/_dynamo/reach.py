@@ -9,18 +9,10 @@ import torch
 from . import allowed
 from .exc import Unsupported
 from .guards import Guards, Source, check_tensor_type
+from .values import ITERATORS, Exit, GradMode, Leave, TensorMethod
 
-Module = torch.nn.Module
 _DICTS = (dict, collections.OrderedDict)
 _MISSING = object()
-
-
-class TensorMethod:
-    """x.name, to be called."""
-    __slots__ = ("tensor", "name")
-
-    def __init__(self, tensor, name):
-        self.tensor, self.name = tensor, name
 
 
 def is_torchs(f):
@@ -79,11 +71,47 @@ class Reach:
                 self.outside(getattr(value, part), source.attr(part), depth + 1)
         elif t is torch.Generator:
             raise Unsupported("a torch.Generator from outside")
+        elif t is types.CellType or t in ITERATORS:   # what they hold is read when it is wanted, or not at all
+            g.type(source, t)
+            self._remember(value, source)
+        elif t is Leave:
+            g.type(source, t)
+            g.add(f"{source.text}.before is {value.before}")
+            value = GradMode(None)
+            value.before = self._seen[source.text].before
+            return Exit(value)
+        elif t is types.MethodType and isinstance(value.__func__, types.FunctionType) and not source.fixed:
+            g.type(source, t)
+            g.same(source.attr("__func__"), value.__func__)
+            self._remember(value.__func__, Source(g.name(value.__func__, "F"), fixed=True))
+            self.outside(value.__self__, source.attr("__self__"), depth + 1)
+            self._remember(value, source)
+        elif t is types.FunctionType and source.text[0] in "ak" and self._made_anew(value):
+            g.type(source, t)
+            g.add(f"{source.text}.__code__ is {g.name(value.__code__)} and {source.text}.__globals__ is {g.name(value.__globals__, 'G')}")
+            g.add(f"{source.text}.__defaults__ is None is {source.text}.__kwdefaults__ and not {source.text}.__dict__")
+            self._remember(value, source)
+            for i, cell in enumerate(value.__closure__ or ()):
+                self._remember(cell, source.attr("__closure__").item(i))
+        elif t is types.BuiltinMethodType and not source.fixed and (
+                isinstance(value.__self__, torch.Tensor) or type(value.__self__) in allowed.LOCAL_TYPES):
+            g.type(source, t)
+            g.add(f"{source.text}.__name__ == {value.__name__!r}")
+            owner = self.outside(value.__self__, source.attr("__self__"), depth + 1)
+            if isinstance(owner, torch.Tensor):
+                return TensorMethod(owner, value.__name__)
+            self._remember(value, source)
         else:
             if not source.fixed:
                 g.same(source, value)
             self._remember(value, Source(g.name(value), fixed=True, label=source.label))
         return value
+
+    @staticmethod
+    def _made_anew(f):
+        """Whether f is one of the functions that a def or lambda makes each time it is met: to guard the very object is of no use."""
+        return "<locals>" in f.__qualname__ and f.__defaults__ is None is f.__kwdefaults__ and not f.__dict__ \
+            and f not in allowed.opaque and allowed.operator_name(f) is None
 
     def _size(self, n, source, depth):
         if n > 2000 or depth > 20:
@@ -135,7 +163,9 @@ class Reach:
         return value
 
     def cell(self, cell, name):
-        return self.outside(cell.cell_contents, Source(f"{self.guards.name(cell, 'C')}.cell_contents", label=name))
+        given = self.sources.get(id(cell))   # a local of the function, left in the middle
+        text = self.guards.name(cell, "C") if given is None else given.text
+        return self.outside(cell.cell_contents, Source(f"{text}.cell_contents", label=name))
 
     # ---- attributes ----------------------------------------------------------------------------
 
@@ -191,7 +221,7 @@ class Reach:
             if not is_torchs(t):
                 self.guards.type(source, t)
                 self.guards.same(Source(f"{self.guards.name(t, 'T')}.{name}"), found)
-            return self.run.inline(found.fget, (obj,), {})
+            return self.run.getter(found.fget, obj)
         if isinstance(found, types.MemberDescriptorType):
             return self.outside(getattr(obj, name), source.attr(name))
         own = getattr(obj, "__dict__", {})
@@ -221,9 +251,10 @@ class Reach:
         if name == "__class__":
             return t
         get = getattr(t, "__getattr__", None)
-        if name == "_orig_mod" and issubclass(t, Module) and name in own["_modules"]:
-            get = Module.__getattr__   # a compiled module: the one within
-        if get is Module.__getattr__:
+        a_module = allowed.is_module(obj)
+        if a_module and name == "_orig_mod" and name in own["_modules"]:
+            get = torch.nn.Module.__getattr__   # a compiled module: the one within
+        if a_module and get is torch.nn.Module.__getattr__:
             for table in ("_parameters", "_buffers", "_modules"):
                 if name in own[table]:
                     return self.outside(own[table][name], Source(f"{source.text}.{table}[{name!r}]", label=f"{source.label}.{name}"))
@@ -260,7 +291,7 @@ class Reach:
                     self._remember(found, Source(self.guards.name(found, "F"), fixed=True))
                     return types.MethodType(found, obj)
                 if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
-                    return self.run.inline(found.fget, (obj,), {})
+                    return self.run.getter(found.fget, obj)
                 if hasattr(type(found), "__get__"):
                     raise Unsupported(f"{t.__name__}.{name} is a descriptor")
                 return self.outside(found, where)
@@ -283,13 +314,15 @@ class Reach:
             made = not any(copy is real for _, copy, _ in self.recorder.outside.values())
             if name in allowed.TENSOR_SHAPE_FACTS or (made and name in ("ndim", "dim", "ndimension")):   # squeeze() counts sizes
                 self.guards.shapes_matter = True
-            value = getattr(real, name)
+            value = self.recorder.fact(x, name)
             return TensorMethod(x, name) if callable(value) else value
         if name == "__class__":
             return type(x)
-        if allowed.is_unsafe(name):
-            raise Unsupported(f"Tensor.{name} gives values of data, or changes what a tensor is")
         f = getattr(torch.Tensor, name, None)
+        if allowed.is_unsafe(name):
+            if isinstance(f, (types.FunctionType, types.MethodDescriptorType)):
+                return TensorMethod(x, name)   # what matters is the call
+            raise Unsupported(f"Tensor.{name} gives values of data, or changes what a tensor is")
         if f is None or not callable(f) or allowed.operator_name(f) is None:
             raise Unsupported(f"the attribute {name} of a tensor")
         return TensorMethod(x, name)

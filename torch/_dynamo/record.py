@@ -1,7 +1,8 @@
 """The program that a run makes: every operator of torch that is called becomes a step.
 
-Operators run on stand-ins, copies of the tensors that the function got or reached, so that following a function changes
-nothing that others see.
+Operators run on stand-ins of the tensors that the function got or reached, so that following a function changes nothing that
+others see. A bare recorder's stand-ins have no values, on the meta device: what Python may see of a tensor, its values decide
+nothing of. It takes tensors of the CPU alone, and raises NeedsValues where it does not know; others copy.
 """
 import operator
 
@@ -33,14 +34,50 @@ def stand_in(t):
     return copy.detach().requires_grad_(t.requires_grad) if t.requires_grad else copy.detach()
 
 
+class NeedsValues(Exception):
+    """A bare recorder does not do."""
+
+
+def bare_stand_in(t):
+    """A tensor of the geometry of t without values."""
+    if t.device.type != "cpu" or t.is_conj() or t.is_neg():
+        raise NeedsValues
+    if not t.is_contiguous():   # elements that share memory are for the other kind
+        reach = 1
+        for stride, size in sorted(zip(t.stride(), t.shape)):
+            if size > 1:
+                if stride < reach:
+                    raise NeedsValues
+                reach = stride * size
+    copy = torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta")
+    return copy.requires_grad_() if t.requires_grad else copy
+
+
+# Facts of where a tensor is. A bare recorder's are those of the CPU.
+_PLACES = frozenset("device is_cuda is_cpu is_meta is_mkldnn is_mps is_xla is_xpu get_device".split())
+_MOVES = frozenset("cpu cuda type pin_memory".split())
+
+
+def _on_meta(x):
+    """An argument of an operator, the CPU as the meta device."""
+    if type(x) is torch.device or type(x) is str and x.split(":")[0] in ("cpu", "cuda", "meta", "mps", "xpu"):
+        if torch.device(x).type != "cpu":
+            raise NeedsValues
+        return torch.device("meta")
+    return x
+
+
 def set_grad_enabled(on):
     """The step that switches grad mode."""
     torch._C._set_grad_enabled(on)
 
 
 class Recorder:
-    def __init__(self):
-        self.steps, self.inputs, self.versions = [], [], []
+    def __init__(self, bare=False):
+        self.bare = bare
+        if bare and torch._C._get_default_device().type != "cpu":
+            raise NeedsValues
+        self.run, self.steps, self.inputs, self.versions = None, [], [], []
         self.values = {}      # id of a tensor of this run, or of one from outside: its Value
         self.outside = {}     # id of a tensor from outside: (tensor, its stand-in, source)
         self.keep = []
@@ -55,7 +92,7 @@ class Recorder:
         """Makes a tensor from outside an input of the program."""
         check_tensor_type(t)
         if id(t) not in self.outside:
-            copy = stand_in(t)
+            copy = bare_stand_in(t) if self.bare else stand_in(t)
             value = Input(self._next(), source, t)
             self.outside[id(t)] = (t, copy, source)
             self.values[id(t)] = self.values[id(copy)] = value
@@ -74,6 +111,22 @@ class Recorder:
             return x
         return mapped(x, self.real)
 
+    def fact(self, x, name):
+        """x.name, which says what the tensor is."""
+        if self.bare and name in _PLACES:
+            return getattr(torch.empty(0), name)
+        return getattr(self.real(x), name)
+
+    def _without_values(self, f, name, args, kwargs):
+        """(arguments, keyword arguments) with which a bare recorder runs an operator."""
+        if name in _MOVES or f in allowed.opaque:
+            raise NeedsValues
+        args, kwargs = [_on_meta(a) for a in args], {k: _on_meta(a) for k, a in kwargs.items()}
+        if name in allowed._FACTORIES and not any(isinstance(a, torch.Tensor) for a in (*args, *kwargs.values())) \
+                and kwargs.get("device") is None:
+            kwargs["device"] = torch.device("meta")
+        return args, kwargs
+
     def _argument(self, x):
         if isinstance(x, torch.Tensor):
             return self.values[id(x)]
@@ -85,6 +138,8 @@ class Recorder:
 
     def call(self, f, name, args, kwargs, method=False):
         """Runs an operator on stand-ins and makes it a step."""
+        if self.run.protected:
+            raise Unsupported(f"{name} within try: what a graph raises would not come to the handler")
         if allowed.decides_shape(name, args, kwargs):
             raise Unsupported(f"{name}: the shape of the result depends on data")
         args, kwargs = self.real(tuple(args)), self.real(dict(kwargs))
@@ -93,6 +148,8 @@ class Recorder:
             self.attends = True
         if name in allowed.RANDOM_WITHOUT_INPUT:
             self.draws_without_input = True
+        if self.bare:
+            args, kwargs = self._without_values(f, name, args, kwargs)
         result = getattr(args[0], f)(*args[1:], **kwargs) if method else f(*args, **kwargs)
         self.steps.append(step)
         self.calls += 1
@@ -104,7 +161,7 @@ class Recorder:
 
     def _result(self, result, value, name):
         if isinstance(result, torch.Tensor):
-            if type(result) not in allowed.TENSOR_TYPES or result.layout is not torch.strided:
+            if not allowed.plain_tensor_type(type(result)) or result.layout is not torch.strided:
                 raise Unsupported(f"{name} gives a {type(result).__name__} of layout {result.layout}")
             for t, copy, _ in self.outside.values():
                 if copy is result:
@@ -135,7 +192,7 @@ class Recorder:
         made = Program(self.inputs, self.steps, [self.values[id(t)] for t in outputs])
         made.facts = {"grad_mode": self.changes_grad_mode, "draws": self.draws_without_input, "attention": self.attends}
         if torch.is_grad_enabled() and any(t.requires_grad for t, _, _ in self.outside.values()):
-            places = [t.untyped_storage().data_ptr() for t in (*(x[1] for x in self.outside.values()), *outputs) if t.numel()]
+            places = [t.untyped_storage()._cdata if self.bare else t.untyped_storage().data_ptr() for t in (*(x[1] for x in self.outside.values()), *outputs) if t.numel()]
             made.facts["aliases"] = len(set(places)) != len(places)
             made.facts["roots"] = sum(t.requires_grad for t in outputs)
             made.facts["writes"] = any(copy._version != before for (_, copy, _), before in zip(self.outside.values(), self.versions))

@@ -1,7 +1,6 @@
 """From a graph of operators, or any code without data-dependent control flow, to fused machine code."""
 from .. import _C
 from .._tensor import Tensor
-from ..utils import _pytree
 
 
 class _Restored:
@@ -15,6 +14,7 @@ class _Restored:
 
     def __call__(self, *inputs):
         found = iter(self._graph(*(inputs[i] for i in self._which)))
+        from ..utils import _pytree
         return _pytree.tree_unflatten([next(found) if isinstance(x, Tensor) else x for x in self._leaves], self._spec)
 
 
@@ -45,13 +45,18 @@ def _followed(code, inputs):
         plain = isinstance(out, Tensor) or (type(out) in (tuple, list) and all(isinstance(x, Tensor) for x in out) and out)
         if plain and len(which) == len(inputs):
             return tracer.finish(out)
+        from ..utils import _pytree   # on first use: it takes dataclasses along
         leaves, spec = _pytree.tree_flatten(out)
         graph = tracer.finish(tuple(x for x in leaves if isinstance(x, Tensor)))
         return _Restored(graph, which, spec, [x if not isinstance(x, Tensor) else Tensor() for x in leaves])
-    except Exception as e:
+    except NotImplementedError as e:   # it reads values, or writes to what others see
         import logging
-        logging.getLogger("torch._inductor").info("a graph runs as it is, following it raised: %s", e)
-        return code  # reads values, writes to what others see, or raises: it says itself what it has to say
+        logging.getLogger("torch._inductor").info("a graph runs as it is: %s", e)
+        return code
+    except Exception as e:   # of the code itself, which says it again when it runs, or a fault of the compiler
+        import logging
+        logging.getLogger("torch._inductor").warning("a graph runs as it is, following it raised %s: %s", type(e).__name__, e)
+        return code
 
 
 def compile_fx(model_, example_inputs_, **unused):
@@ -70,8 +75,9 @@ def compile_fx(model_, example_inputs_, **unused):
 def compile(gm, example_inputs, options=None):
     """compile(gm, example_inputs, options=None) -> callable
 
-    See compile_fx. options, settings of other compilers, must be None or empty.
+    See compile_fx. options: see torch._inductor.list_options; none changes a result.
     """
     if options:
-        raise NotImplementedError(f"options of compile are not there yet: {sorted(options)}")
+        from . import check_options
+        check_options(options)
     return compile_fx(gm, example_inputs)

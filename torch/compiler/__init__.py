@@ -73,14 +73,15 @@ _STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile",
 class set_stance:
     """set_stance(stance="default"): how compiled functions behave from now on, or within a with block or a decorated function.
 
-    "force_eager" runs them as they are; "eager_on_recompile" and "fail_on_recompile" say what happens where no graph fits.
+    "force_eager" runs them as they are; "eager_on_recompile" and "fail_on_recompile" say what happens where no graph fits;
+    with "eager_then_compile" the first call runs as it is.
     """
 
     def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
         if stance not in _STANCES:
             raise RuntimeError(f"stance {stance!r} is none of {', '.join(_STANCES)}")
-        if skip_guard_eval_unsafe or force_backend is not None or stance == "eager_then_compile":
-            raise NotImplementedError(f"set_stance: {'eager_then_compile' if stance == 'eager_then_compile' else 'its options'}")
+        if skip_guard_eval_unsafe or force_backend is not None:
+            raise NotImplementedError("set_stance: skip_guard_eval_unsafe and force_backend are not there yet")
         self.stance, self.before = stance, _eval_frame._stance[0]
         _eval_frame._stance[0] = stance
 
@@ -121,15 +122,13 @@ def wrap_numpy(fn):
 
 def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_signature_check=False):
     """A decorator: where original_fn is called in what is compiled, the decorated function is followed instead."""
-    from torch._dynamo import interpret
-
     def register(fn):
-        interpret._SPECIAL[original_fn] = lambda run, *args, **kwargs: run.inline(fn, args, kwargs)
+        _SPECIAL[original_fn] = lambda run, *args, **kwargs: run.inline(fn, args, kwargs)
         return fn
     return register
 
 
-from torch._dynamo.interpret import _SPECIAL, _constant  # noqa: E402
+from torch._dynamo.builtin_calls import SPECIAL as _SPECIAL, constant as _constant  # noqa: E402
 
 _SPECIAL[is_compiling] = _SPECIAL[is_dynamo_compiling] = _constant(True)
 _SPECIAL[is_exporting] = _constant(False)

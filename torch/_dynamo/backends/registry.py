@@ -1,6 +1,4 @@
 """Back ends by name."""
-import importlib.util
-
 from ..exc import InvalidBackend
 from .training import joint, wants_gradients
 
@@ -40,33 +38,31 @@ def lookup_backend(compiler_fn):
 # The back ends of the house do without torch.fx: they take a Program, which has what they use of a GraphModule.
 
 @register_backend(tags=("debug",))
-def eager(gm, example_inputs):
+def eager(gm, example_inputs, **settings):
     """The graph's operators one by one."""
     return gm.forward
 
 
 @register_backend(tags=("debug",))
-def aot_eager(gm, example_inputs):
+def aot_eager(gm, example_inputs, **settings):
     """The operators of the forward and the backward graph one by one."""
-    made = joint(gm, example_inputs, lambda half, examples: half.forward) if wants_gradients(example_inputs) else None
+    made = joint(gm, example_inputs, lambda half, examples: half.forward) if wants_gradients(gm, example_inputs) else None
     return made or gm.forward
 
 
 @register_backend
-def inductor(gm, example_inputs, options=None):
+def inductor(gm, example_inputs):
     """Fused machine code of this process, where the compiler can make it."""
-    if importlib.util.find_spec("torch._inductor") is None:
-        return gm.forward
     from torch import _inductor
-    more, facts = {"options": options} if options else {}, gm.facts
-    if wants_gradients(example_inputs):
+    facts = gm.facts
+    if wants_gradients(gm, example_inputs):
         made = None
         if not facts.get("draws"):
-            made = joint(gm, example_inputs, lambda half, examples: _inductor.compile(half.forward, examples, **more))
+            made = joint(gm, example_inputs, lambda half, examples: _inductor.compile(half.forward, examples))
         return made or gm.forward
     # A draw that has no tensor among its inputs is not seen by a trace of tensors. Attention without gradients has a kernel
     # of its own, whose bits are not those of what a trace takes it apart into.
-    return gm.forward if facts.get("draws") or facts.get("attention") else _inductor.compile(gm.forward, example_inputs, **more)
+    return gm.forward if facts.get("draws") or facts.get("attention") else _inductor.compile(gm.forward, example_inputs)
 
 
 for _backend, _ in _backends.values():

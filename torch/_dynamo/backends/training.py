@@ -3,42 +3,34 @@
 Only for graphs whose results are tensors of their own, at the sizes they were made for. Elsewhere the graph's operators run
 one by one and autograd records them, which gives the same bits.
 """
-import importlib.util
-
 import torch
 
-_ready = None
 
-
-def _aot():
-    global _ready
-    if _ready is None:
-        _ready = importlib.util.find_spec("torch._functorch.aot_autograd") is not None
-    if not _ready:
-        return None
-    from torch._functorch import aot_autograd
-    return aot_autograd
-
-
-def wants_gradients(example_inputs):
-    return torch.is_grad_enabled() and any(isinstance(x, torch.Tensor) and x.requires_grad for x in example_inputs)
+def wants_gradients(gm, example_inputs):
+    """Whether autograd may record something of the graph, now or after it switched grad mode."""
+    return (torch.is_grad_enabled() or bool(gm.facts.get("grad_mode"))) and any(
+        isinstance(x, torch.Tensor) and x.requires_grad for x in example_inputs)
 
 
 def joint(gm, example_inputs, compiler):
     """compiler's forward and backward as one function, or None where the joint graph cannot be made."""
-    aot, facts = _aot(), gm.facts
+    facts = gm.facts
     # With several results, one that is not used would get a gradient of zeros, and zero times infinity is no zero.
-    if aot is None or facts.get("roots") != 1 or not facts.get("static") or any(facts.get(f) for f in ("aliases", "writes", "grad_mode")):
+    if facts.get("roots") != 1 or not facts.get("static") or any(facts.get(f) for f in ("aliases", "writes", "grad_mode")):
         return None
 
     def compile_half(half, examples):
         return compiler(half, [_like(x) for x in examples])
+    from torch._functorch import aot_autograd as aot   # on first use: it takes torch.fx along
     try:
         made = aot._compile(lambda *inputs: list(gm.forward(*inputs)), list(example_inputs), compile_half, None, None,
                             aot.default_partition, None)
     except Exception as e:   # the graph as it is gives the same
         import logging
-        logging.getLogger("torch._dynamo").info("no joint graph: %s: %s", type(e).__name__, e)
+        from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
+        known = isinstance(e, (NotImplementedError, DataDependentOutputException, DynamicOutputShapeException))
+        logging.getLogger("torch._dynamo").log(logging.INFO if known else logging.WARNING, "no joint graph of forward and backward: %s: %s",
+                                               type(e).__name__, e)
         return None
     return lambda *inputs: made(list(inputs))
 
