@@ -1,6 +1,8 @@
 """FakeTensorMode: what operators say of tensors without elements. Expected values are PyTorch 2.14's."""
 import copy
+import weakref
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -106,6 +108,45 @@ def test_known_constants(mode):
             t.item()
         with pytest.raises(DataDependentOutputException):
             torch.tensor([1, 2, 3]).sum().item()
+
+
+def test_known_elements_of_aliases(mode):
+    """What PyTorch knows after a write through another tensor on the same storage."""
+    def unknown(t):
+        with pytest.raises(DataDependentOutputException):
+            t.item()
+    with mode:
+        u = torch.empty(1)
+        for write in (lambda a: a.view(1).copy_(u), lambda a: a.detach().copy_(u[0]), lambda a: a.data.copy_(u[0]), lambda a: a.expand(2)[0].copy_(u[0]),
+                      lambda a: a.view(1).split(1)[0].copy_(u), lambda a: torch.add(u[0], 1, out=a.view(()))):
+            a = torch.tensor(3.)
+            assert a.item() == 3
+            write(a)
+            unknown(a)
+        a = torch.tensor(3.)
+        b = a.view(1)
+        a.copy_(u[0])
+        unknown(b)
+        a = torch.tensor(3.)
+        b = a.view(1)
+        b.add_(1)  # all that goes into it is known
+        assert a.item() == 4 and b.item() == 4
+        a.set_(torch.tensor(7.))
+        assert torch.tensor(5.).item() == 5
+
+
+def test_real_tensors_are_not_kept(mode):
+    memory = np.ones(1000, np.float32)
+    t = torch.from_numpy(memory)
+    tensor, memory = weakref.ref(t), weakref.ref(memory)
+    fake = mode.from_tensor(t)
+    assert mode.from_tensor(t) is fake and mode.from_tensor(t[2:]).untyped_storage()._cdata == fake.untyped_storage()._cdata
+    del t
+    assert tensor() is None and memory() is None and fake.shape == (1000,)
+    assert not mode.fake_tensor_converter._storages and not mode.fake_tensor_converter._tensors
+    base = torch.ones(4)
+    a = mode.from_tensor(base[1:])  # of a view that dies at once: its base holds the place
+    assert mode.from_tensor(base).untyped_storage()._cdata == a.untyped_storage()._cdata
 
 
 def test_views_and_writes(mode):

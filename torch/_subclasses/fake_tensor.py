@@ -69,7 +69,9 @@ class FakeTensor(torch.Tensor):
         if elem.device.type != "meta":
             raise AssertionError(f"FakeTensor: elem must be on the meta device, it is on {elem.device}")
         self = _C._wrap_over(cls, elem, _normal_device(device))
-        self.fake_mode, self.constant = fake_mode, constant
+        self.fake_mode, self.constant = fake_mode, None
+        if constant is not None:
+            fake_mode._know(self, constant)
         if elem.requires_grad:
             self.requires_grad_(True)
         return self
@@ -140,8 +142,20 @@ def _shape_text(t):
     return "(" + ", ".join(str(s) for s in t.shape) + ("," if t.dim() == 1 else "") + ")"
 
 
+def _dropping(table, key, users):
+    """A callback of weak references: the entry (users, ...) of `table` goes with the last of its users."""
+    def drop(_):
+        if not any(u() is not None for u in users) and table.get(key, (None,))[0] is users:
+            del table[key]
+    return drop
+
+
 class FakeTensorConverter:
-    """Fake counterparts of real tensors: the same for the same tensor, and over one storage for views of one."""
+    """Fake counterparts of real tensors: the same for the same tensor, and over one storage for views of one.
+
+    Real tensors are not kept alive. Counterparts share a storage as long as one of the tensors that were seen on the real
+    one lives, or its base.
+    """
 
     def __init__(self):
         self._tensors, self._storages = {}, {}
@@ -149,13 +163,16 @@ class FakeTensorConverter:
     def _storage_for(self, t):
         storage = t.untyped_storage()
         key = storage._cdata
-        found = self._storages.get(key)
-        if found is None or found[0]() is None:
+        users, meta = self._storages.get(key, ([], None))
+        # An address is its storage's own while one of its tensors lives.
+        users[:] = [u for u in users if u() is not None and u().untyped_storage()._cdata == key]
+        if not users:
             meta = torch.empty(storage.nbytes(), dtype=torch.uint8, device="meta")
-            # The real storage is held as long as its counterpart, so that its address stays its own.
-            found = (lambda kept=storage: kept, meta)
-            self._storages[key] = found
-        return found[1].untyped_storage()
+            self._storages[key] = (users, meta)
+        for x in (t, t._base):
+            if x is not None and not any(u() is x for u in users):
+                users.append(weakref.ref(x, _dropping(self._storages, key, users)))
+        return meta.untyped_storage()
 
     def from_real_tensor(self, mode, t):
         known = self._tensors.get(id(t))
@@ -180,8 +197,8 @@ class FakeTensorConverter:
                 fake.grad = self.from_real_tensor(mode, t.grad)
         if isinstance(t, torch.nn.Parameter):
             fake._is_param = True
-        key = id(t)
-        self._tensors[key] = (weakref.ref(t, lambda _: self._tensors.pop(key, None)), fake)
+        key, tensors = id(t), self._tensors
+        tensors[key] = (weakref.ref(t, lambda _: tensors.pop(key, None)), fake)
         return fake
 
 
@@ -223,6 +240,7 @@ class FakeTensorMode(TorchDispatchMode):
         self.shape_env, self.static_shapes, self.export = shape_env, True, export
         self.fake_tensor_converter = FakeTensorConverter()
         self._entered = []
+        self._known = {}  # storage -> ([weak references to the tensors on it whose elements are known],)
 
     def __enter__(self):
         active = _C._get_dispatch_mode(self._mode_key)
@@ -253,6 +271,20 @@ class FakeTensorMode(TorchDispatchMode):
             return tensor
         return self.fake_tensor_converter.from_real_tensor(self, tensor)
 
+    def _know(self, fake, elements):
+        """From now on the elements of `fake` are known; until something unknown is written to its storage, through any tensor."""
+        fake.constant = elements
+        key = fake.untyped_storage()._cdata
+        users = self._known.setdefault(key, ([],))[0]
+        users[:] = [u for u in users if u() is not None]
+        users.append(weakref.ref(fake, _dropping(self._known, key, users)))
+
+    def _forget(self, fake):
+        """Something unknown is written to `fake`: what was known of its storage is no more."""
+        for known in self._known.pop(fake.untyped_storage()._cdata, ([],))[0]:
+            if known() is not None:
+                known().constant = None
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         return self.dispatch(func, types, args, kwargs or {})
 
@@ -269,10 +301,13 @@ class FakeTensorMode(TorchDispatchMode):
         leaves = [self._checked(x, func, args, kwargs) for x in leaves]
         fakes = [x for x in leaves if isinstance(x, FakeTensor)]
         args, kwargs = pytree.tree_unflatten(leaves, spec)
+        written = [x for _, x in self._written(func, args, kwargs)]
         from torch.library import fake_impl_of
         rule = fake_impl_of(func)
         if rule is not None:
             from torch._library import fake_impl
+            for x in written:
+                self._forget(x)
             with self, fake_impl.running(func):
                 return rule(*args, **kwargs)
         from torch._subclasses.shape_rules import MASKED, RULES
@@ -280,6 +315,8 @@ class FakeTensorMode(TorchDispatchMode):
             with self:
                 result = MASKED[func](*args, **kwargs)
             if result is not NotImplemented:
+                for x in written:
+                    self._forget(x)
                 return result
         if torch.Tag.data_dependent_output in func.tags:
             raise DataDependentOutputException(func)
@@ -309,7 +346,6 @@ class FakeTensorMode(TorchDispatchMode):
         except NotImplementedError as error:
             raise _without_shape_rule(func, error) from None
         return_to = {id(m): x for m, x in metas.values()}
-        written = [x for _, x in self._written(func, args, kwargs)]
         # Known elements stay known where all that goes into a write is.
         if written and all(x.constant is not None for x in fakes):
             with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
@@ -318,9 +354,12 @@ class FakeTensorMode(TorchDispatchMode):
                 func(*run_args, **run_kwargs)
         else:
             for x in written:
-                x.constant = None
+                self._forget(x)
         for x in written:
+            storage = x.untyped_storage()._cdata
             _C._set_geometry(x, metas[id(x)][0], True)
+            if x.constant is not None and x.untyped_storage()._cdata != storage:  # set_
+                self._know(x, x.constant)
 
         def fake(r):
             if not isinstance(r, torch.Tensor):
@@ -335,7 +374,7 @@ class FakeTensorMode(TorchDispatchMode):
         out = fake(result)
         if out.constant is None and len(fakes) == 1 and fakes[0].constant is not None and func.is_view:
             with torch.utils._python_dispatch._disable_current_modes():
-                out.constant = func(*[fakes[0].constant if x is fakes[0] else x for x in args], **kwargs)
+                self._know(out, func(*[fakes[0].constant if x is fakes[0] else x for x in args], **kwargs))
         return out
 
     def _by_trial(self, func, leaves, spec, device):
@@ -380,7 +419,7 @@ class FakeTensorMode(TorchDispatchMode):
             return t
         fake = FakeTensor(self, torch.empty_strided(t.size(), t.stride(), dtype=t.dtype, device="meta"), t.device)
         if t.numel() == 1:
-            fake.constant = t
+            self._know(fake, t)
         return fake
 
     def _checked(self, x, func, args, kwargs):
