@@ -1,6 +1,7 @@
 # make demo   install what is missing, build, train the main example for one epoch
 # make test   every test: C++, Python, the house rules        make build     build only
 # make nightly  what does not fit in a test run               make sanitize  C++ tests, ASan + UBSan
+# make fuzz     a million random tile programs, interpreter against machine code; FB_FUZZ_PROGRAMS=n for fewer
 # make bench BENCH=path/to/script.py [ARGS=...]               make wheel     dist/*.whl
 SHELL := /bin/bash
 PY := .venv/bin/python
@@ -12,7 +13,7 @@ DEBIAN := g++ cmake ninja-build ccache mold python3-dev python3-venv libgtest-de
   llvm-19-dev libzstd-dev zlib1g-dev dataset-fashion-mnist
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: build demo test nightly sanitize bench wheel packages configure clean
+.PHONY: build demo test nightly fuzz sanitize bench wheel packages configure clean
 .DEFAULT_GOAL := build
 
 demo: build
@@ -52,6 +53,9 @@ test: build
 nightly: test sanitize
 	$(PY) -m pytest tests/nightly
 	$(PY) -m pytest tests/sweep --full
+
+fuzz: build
+	$(PY) -m pytest tests/nightly/test_tile_programs.py
 
 sanitize: packages
 	@[ -f build-sanitize/build.ninja ] || cmake -S . -B build-sanitize -G Ninja -DFB_SANITIZE=ON

@@ -1,7 +1,7 @@
 // Makes the functions of named_runs.h from the text of ops/math on vectors.
 #pragma once
 #include "compile/tile/named_runs.h"
-#include "cpu/simd/vec.h"
+#include "cpu/simd/pair.h"
 #include "ops/math/math.h"
 
 namespace fb::tile {
@@ -9,17 +9,17 @@ namespace fb::tile {
 template <class F, class T> void run1(T* x, int64_t n) {
   constexpr int L = Vec<T>::lanes;
   for (int64_t i = 0; i < n; i += 2 * L) {
-    const Vec<T> a = F{}(load(x + i)), b = F{}(load(x + i + L));
-    store(x + i, a);
-    store(x + i + L, b);
+    const auto r = F{}(Pair<Vec<T>>{load(x + i), load(x + i + L)});
+    store(x + i, r.lo);
+    store(x + i + L, r.hi);
   }
 }
 template <class F, class T> void run2(T* x, const T* y, int64_t n) {
   constexpr int L = Vec<T>::lanes;
   for (int64_t i = 0; i < n; i += 2 * L) {
-    const Vec<T> a = F{}(load(x + i), load(y + i)), b = F{}(load(x + i + L), load(y + i + L));
-    store(x + i, a);
-    store(x + i + L, b);
+    const auto r = F{}(Pair<Vec<T>>{load(x + i), load(x + i + L)}, Pair<Vec<T>>{load(y + i), load(y + i + L)});
+    store(x + i, r.lo);
+    store(x + i + L, r.hi);
   }
 }
 
