@@ -1,5 +1,6 @@
 """Functions that torch.compile cannot follow to the end: graphs before and behind what it cannot, with the results, the
 output, the errors and the state of the function as it is."""
+import contextlib
 import gc
 import logging
 import traceback
@@ -247,6 +248,23 @@ def calls_helper(x):
     return helper(helper(x + 1, 2) * 2, k=3) - 1
 
 
+def comprehensions(*xs):
+    values = [x.item() for x in xs]
+    table = {n: x.tolist() for n, x in enumerate(xs)}
+    return values, table, {x.item() for x in xs}, sorted((x.item() for x in xs), reverse=True), [*values, *map(str, values)]
+
+
+def null_contexts(x):
+    with contextlib.nullcontext(), outside_context as k:
+        y = x * k
+        print(end="")
+        y = y + 1
+    return y
+
+
+outside_context = contextlib.nullcontext(3)
+
+
 def generator(x):
     yield x + 1
     print("more")
@@ -271,7 +289,7 @@ def evaluates(x):
 CASES = [(printed, 2), (branch, 2), (item, 2), (loop, 2), (loop_over_pairs, 2), (until, 1), (containers, 2), (views, 3), (in_place, 2),
          (closures, 2), (lambda x: rebound(x, 2), 2), (lambda x: keywords(x, x, 3, scale=4, last=5, a=1), 2), (deleted, 2), (conditional, 3),
          (chained, 2), (asserted, 2), (text, 1), (unpacked, 1), (imported, 2), (within_no_grad, 2), (nested_modes, 2), (slices, 1),
-         (half_called, 1), (method_kept, 2), (early, 2), (calls_helper, 4), (calls_generator, 1), (looks_around, 0), (evaluates, 0)]
+         (half_called, 1), (method_kept, 2), (early, 2), (calls_helper, 4), (null_contexts, 2), (lambda x: comprehensions(*x), 0), (calls_generator, 1), (looks_around, 0), (evaluates, 0)]
 
 
 def plain(x):
