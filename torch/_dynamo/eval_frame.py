@@ -32,8 +32,8 @@ def _log():
 def _registry():
     global _all
     if _all is None:
-        import weakref
-        _all = weakref.WeakSet()
+        from _weakrefset import WeakSet
+        _all = WeakSet()
     return _all
 
 
