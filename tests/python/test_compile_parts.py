@@ -492,6 +492,18 @@ def test_warnings_name_the_line():
     assert [(w.filename, w.lineno) for w in told if str(w.message) == "here"] == [(__file__, f.__code__.co_firstlineno + 2)]
 
 
+def test_log_records_name_the_line(caplog):
+    def f(x):
+        y = x + 1
+        logging.getLogger("of the test").warning("%s", tuple(x.shape))
+        return y * 2
+    g = torch.compile(f, backend="eager")
+    for _ in range(2):
+        g(torch.ones(2))
+    told = [(r.pathname, r.lineno, r.funcName, r.getMessage()) for r in caplog.records if r.name == "of the test"]
+    assert told == [(__file__, f.__code__.co_firstlineno + 2, "f", "(2,)")] * 2
+
+
 def test_long_loops_do_not_nest():
     def f(x, n):
         for i in range(n):

@@ -48,6 +48,9 @@ def compilable(f):
         hooks = f._forward_hooks or f._forward_pre_hooks or f._backward_hooks or f._backward_pre_hooks
         return type(f).__call__ is torch.nn.Module.__call__ and f._compiled_call_impl is None and not hooks
     f = f.__func__ if isinstance(f, types.MethodType) else f
+    home = getattr(f, "__module__", None) or ""
+    if home.split(".")[0] in sys.stdlib_module_names or home.startswith("torch.") and not home.startswith("torch.nn."):
+        return False   # no work on tensors; what looks at its callers, as logging does, is to find them
     return isinstance(f, types.FunctionType) and not hasattr(f, "_torchdynamo_orig_callable") and not f.__code__.co_flags & (
         0x20 | 0x80 | 0x100 | 0x200)
 
