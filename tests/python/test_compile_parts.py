@@ -655,3 +655,19 @@ def test_functions_made_anew_share_graphs():
     for _ in range(4):
         assert torch.equal(f(x), outer(x))
     assert backend.graphs == [["mul"], ["mul"]]
+
+
+def test_many_modules_in_a_loop():
+    """Each is another constant to the rest of the function that calls it."""
+    backend = Counting()
+    m = nn.Sequential(*(Noisy(4) for _ in range(20)))
+    f = torch.compile(m, backend=backend)
+    x = torch.ones(2, 4)
+    with torch.no_grad():
+        f(x)
+        assert sum("linear" in g for g in backend.graphs) == 20
+        before = [n.calls for n in m]
+        wanted = f(x)
+        for n, k in zip(m, before):
+            n.calls = k
+        assert torch.equal(m(x), wanted)

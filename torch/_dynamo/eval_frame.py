@@ -80,7 +80,7 @@ class Compiled:
         if _stance[0] == "eager_then_compile" and not self.seen:
             self.seen = True
             return fn(*args, **kwargs)
-        limit = self.limit or config.recompile_limit
+        limit = (self.limit or config.recompile_limit) * (4 if self.segment else 1)   # a rest serves all rounds of a loop
         if self.raised >= limit:
             return fn(*args, **kwargs)
         if len(self.entries) >= limit:
