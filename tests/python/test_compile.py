@@ -823,3 +823,38 @@ def test_containers_within_containers_given_back():
         return [[inner], inner, {"a": inner}]
     a, b, c = torch.compile(f, backend="eager", fullgraph=True)(torch.ones(1))
     assert a[0] is b and c["a"] is b and a is not b
+
+
+def test_constants_are_no_hindrance(caplog):
+    """What is made of constants alone is made once, unless it is written or given back."""
+    def masked(x):
+        mask = torch.ones(4, 4, dtype=torch.bool).triu(1)
+        return (x.masked_fill(mask, -1.) + torch.arange(4) + torch.zeros(4)).sin()
+
+    def written(x):
+        m = torch.ones(4, 4)
+        m[0] = 5
+        m.mul_(2)
+        return (x * m).sin()
+
+    def given(x):
+        a, b = torch.ones(4), torch.zeros(4, 4)
+        return x + a, a, b[1], b.t()
+    with caplog.at_level(logging.INFO, "torch._inductor"):
+        f = torch.compile(masked, fullgraph=True)
+        for _ in range(3):
+            x = torch.randn(4, 4)
+            assert same(f(x), masked(x))
+            y = x.clone().requires_grad_()
+            z = x.clone().requires_grad_()
+            f(y).sum().backward()
+            masked(z).sum().backward()
+            assert torch.equal(y.grad, z.grad)
+    assert not [r for r in caplog.records if "as it is" in r.getMessage() or "no joint" in r.getMessage()]
+    for g in (written, given):
+        f = torch.compile(g, fullgraph=True)
+        for _ in range(3):
+            found = f(x)
+            assert same(found, g(x))
+            for t in leaves(found):
+                t.add_(7)

@@ -1,5 +1,6 @@
 """Functions that torch.compile cannot follow to the end: graphs before and behind what it cannot, with the results, the
 output, the errors and the state of the function as it is."""
+import contextlib
 import gc
 import logging
 import traceback
@@ -247,6 +248,23 @@ def calls_helper(x):
     return helper(helper(x + 1, 2) * 2, k=3) - 1
 
 
+def comprehensions(*xs):
+    values = [x.item() for x in xs]
+    table = {n: x.tolist() for n, x in enumerate(xs)}
+    return values, table, {x.item() for x in xs}, sorted((x.item() for x in xs), reverse=True), [*values, *map(str, values)]
+
+
+def null_contexts(x):
+    with contextlib.nullcontext(), outside_context as k:
+        y = x * k
+        print(end="")
+        y = y + 1
+    return y
+
+
+outside_context = contextlib.nullcontext(3)
+
+
 def generator(x):
     yield x + 1
     print("more")
@@ -271,7 +289,7 @@ def evaluates(x):
 CASES = [(printed, 2), (branch, 2), (item, 2), (loop, 2), (loop_over_pairs, 2), (until, 1), (containers, 2), (views, 3), (in_place, 2),
          (closures, 2), (lambda x: rebound(x, 2), 2), (lambda x: keywords(x, x, 3, scale=4, last=5, a=1), 2), (deleted, 2), (conditional, 3),
          (chained, 2), (asserted, 2), (text, 1), (unpacked, 1), (imported, 2), (within_no_grad, 2), (nested_modes, 2), (slices, 1),
-         (half_called, 1), (method_kept, 2), (early, 2), (calls_helper, 4), (calls_generator, 1), (looks_around, 0), (evaluates, 0)]
+         (half_called, 1), (method_kept, 2), (early, 2), (calls_helper, 4), (null_contexts, 2), (lambda x: comprehensions(*x), 0), (calls_generator, 1), (looks_around, 0), (evaluates, 0)]
 
 
 def plain(x):
@@ -474,6 +492,18 @@ def test_warnings_name_the_line():
     assert [(w.filename, w.lineno) for w in told if str(w.message) == "here"] == [(__file__, f.__code__.co_firstlineno + 2)]
 
 
+def test_log_records_name_the_line(caplog):
+    def f(x):
+        y = x + 1
+        logging.getLogger("of the test").warning("%s", tuple(x.shape))
+        return y * 2
+    g = torch.compile(f, backend="eager")
+    for _ in range(2):
+        g(torch.ones(2))
+    told = [(r.pathname, r.lineno, r.funcName, r.getMessage()) for r in caplog.records if r.name == "of the test"]
+    assert told == [(__file__, f.__code__.co_firstlineno + 2, "f", "(2,)")] * 2
+
+
 def test_long_loops_do_not_nest():
     def f(x, n):
         for i in range(n):
@@ -625,3 +655,19 @@ def test_functions_made_anew_share_graphs():
     for _ in range(4):
         assert torch.equal(f(x), outer(x))
     assert backend.graphs == [["mul"], ["mul"]]
+
+
+def test_many_modules_in_a_loop():
+    """Each is another constant to the rest of the function that calls it."""
+    backend = Counting()
+    m = nn.Sequential(*(Noisy(4) for _ in range(20)))
+    f = torch.compile(m, backend=backend)
+    x = torch.ones(2, 4)
+    with torch.no_grad():
+        f(x)
+        assert sum("linear" in g for g in backend.graphs) == 20
+        before = [n.calls for n in m]
+        wanted = f(x)
+        for n, k in zip(m, before):
+            n.calls = k
+        assert torch.equal(m(x), wanted)

@@ -113,6 +113,7 @@ CASES = {
     "print": ("def f(x):\n  print('called')\n  return x + 1", ["", ""]),
     "generator": ("def g():\n  n = 0\n  while True:\n    n += 1\n    yield n\nit = g()\ndef f(x): return x + next(it)", ["", ""]),
     "iterator": ("it = iter([1, 2, 3, 4, 5, 6, 7, 8])\ndef f(x): return x + next(it)", ["", "next(it)"]),
+    "iterator given to builtins": ("it = iter([3, 1, 2, 5])\ndef f(x): return x * len(sorted(it)) + len(', '.join(k))\nk = iter(['a', 'b'])", ["it = iter([1])", "k = iter('xyz')"]),
     "iterator looped": ("it = iter([1, 2, 3])\ndef f(x):\n  for k in it: x = x + k\n  return x", ["", "it = iter([5])"]),
     "counter object": ("c = collections.Counter()\ndef f(x):\n  c['n'] += 1\n  return x * c['n']", ["", ""]),
     "cached function": ("@functools.lru_cache\ndef g(k):\n  seen.append(k)\n  return k * 2\ndef f(x): return x * g(3)", ["g.cache_clear()", ""]),

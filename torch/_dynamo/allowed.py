@@ -50,6 +50,8 @@ _SIZE_TAKERS = frozenset("""view reshape expand repeat tile narrow narrow_copy s
     upsample upsample_bilinear upsample_nearest pad constant_pad_nd adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
     adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d fold as_strided as_strided_copy permute permute_copy transpose
     movedim moveaxis sum_to_size tensordot rot90 stft istft multinomial nonzero_static select slice_copy unbind sum mean prod amax amin argmax argmin var std logsumexp norm""".split())
+# Of constants these give the same in every call.
+FIXED_MAKERS = frozenset("zeros ones full eye arange linspace logspace tensor scalar_tensor tril_indices triu_indices".split())
 RANDOM_WITHOUT_INPUT = frozenset("rand randn randint randperm normal".split())
 
 

@@ -91,7 +91,7 @@ def _of_constants(f):
     def call(run, *args, **kwargs):
         if contains_tensor((args, kwargs)) or any(callable(v) for v in kwargs.values()):
             raise Unsupported(f"{f.__name__} of tensors or with a function gives Python their data")
-        args = [list(a) if type(a) in ITERATORS or type(a) in VIEWS else a for a in args]
+        args = [list(run.iterate(a)) if type(a) in ITERATORS or type(a) in VIEWS else a for a in args]
         if contains_tensor(args):
             raise Unsupported(f"{f.__name__} of tensors gives Python their data")
         if not is_plain((args, kwargs)) and f not in (dict, frozenset, slice):

@@ -32,8 +32,8 @@ def _log():
 def _registry():
     global _all
     if _all is None:
-        import weakref
-        _all = weakref.WeakSet()
+        from _weakrefset import WeakSet
+        _all = WeakSet()
     return _all
 
 
@@ -80,7 +80,7 @@ class Compiled:
         if _stance[0] == "eager_then_compile" and not self.seen:
             self.seen = True
             return fn(*args, **kwargs)
-        limit = self.limit or config.recompile_limit
+        limit = (self.limit or config.recompile_limit) * (4 if self.segment else 1)   # a rest serves all rounds of a loop
         if self.raised >= limit:
             return fn(*args, **kwargs)
         if len(self.entries) >= limit:
@@ -124,8 +124,7 @@ class Compiled:
             not config.assume_static_by_default or bool(self.entries) and config.automatic_dynamic_shapes))
         counter = counters["frames"]
         counter["total"] += 1
-        run = self.without_values(args, kwargs)
-        error = None
+        run, error = self.without_values(args, kwargs)
         if run is None:
             run = Run()
             error = self.attempt(run, args, kwargs)
@@ -162,12 +161,14 @@ class Compiled:
         return entry, None
 
     def without_values(self, args, kwargs):
-        """A run that followed the call on tensors without values, or None."""
+        """(a run that followed the call on tensors without values, None or the Unsupported that it met), or two None."""
         try:
             run = Run(bare=True)
         except NeedsValues:
-            return None
-        return run if self.attempt(run, args, kwargs) is None else None
+            return None, None
+        error = self.attempt(run, args, kwargs)
+        # A function may be left anywhere; what is an error to be shown is one on values, too.
+        return (run, error) if error is None or isinstance(error, exc.Unsupported) and not self.fullgraph else (None, None)
 
     def attempt(self, run, args, kwargs, error=None):
         """Follows the call. Sets run.program and run.body, what an entry does with the graph's outputs `o`, or gives the error
@@ -232,7 +233,7 @@ class Compiled:
         stop = parts.place(self, run, error)
         if stop is None:
             return None
-        again = Run(stop)
+        again = Run(stop, run.recorder.bare)
         wrong = self.attempt(again, args, kwargs, error)
         if wrong is not None:
             _log().info("torch.compile: not in parts: %s", wrong)

@@ -1,5 +1,6 @@
 """The instructions of CPython 3.11, on the values of a run."""
 import collections
+import contextlib
 import operator
 import sys
 import types
@@ -181,8 +182,9 @@ class Frame:
                 me = me.cell_contents if id(me) in self.r.local_cells else self.r.reach.cell(me, first)
             return super(self._cell("__class__").cell_contents, me)
         if type(f) is Exit:
-            self.r.recorder.grad_mode(f.context.before)
-            f.context.before = None
+            if f.context.before is not None:
+                self.r.recorder.grad_mode(f.context.before)
+                f.context.before = None
             return None
         return self.r.call(f, tuple(args), kwargs)
 
@@ -322,41 +324,48 @@ class Frame:
         convert = (lambda x: x, str, repr, ascii)[i.arg & 3]
         self.stack.append(format(convert(value), spec))
 
+    def _own(self, i):
+        """The container further down the stack that an instruction adds to."""
+        into = self.stack[-i.arg]
+        if self.r.reach.is_outside(into):
+            raise Unsupported(f"a {type(into).__name__} from outside is added to")
+        return into
+
     def LIST_EXTEND(self, i):
         items = self.stack.pop()
-        self.stack[-i.arg].extend(self.r.iterate(items))
+        self._own(i).extend(self.r.iterate(items))
 
     def LIST_APPEND(self, i):
-        self.stack[-i.arg - 1].append(self.stack[-1])
-        self.stack.pop()
+        x = self.stack.pop()
+        self._own(i).append(x)
 
     def SET_ADD(self, i):
         x = self.stack.pop()
         if contains_tensor(x):
             raise Unsupported("a set of tensors")
-        self.stack[-i.arg].add(x)
+        self._own(i).add(x)
 
     def SET_UPDATE(self, i):
         items = list(self.r.iterate(self.stack.pop()))
         if contains_tensor(items):
             raise Unsupported("a set of tensors")
-        self.stack[-i.arg].update(items)
+        self._own(i).update(items)
 
     def MAP_ADD(self, i):
         value, key = self.stack.pop(), self.stack.pop()
-        self.stack[-i.arg][key] = value
+        self._own(i)[key] = value
 
     def DICT_UPDATE(self, i):
         more = self.stack.pop()
         if not isinstance(more, dict):
             raise Unsupported(f"** of a {type(more).__name__}")
-        self.stack[-i.arg].update(more)
+        self._own(i).update(more)
 
     def DICT_MERGE(self, i):
         more = self.stack.pop()
         if not isinstance(more, dict):
             raise Unsupported(f"** of a {type(more).__name__}")
-        into = self.stack[-i.arg]
+        into = self._own(i)
         for k in more:
             if k in into:
                 raise TypeError(f"several values for keyword argument {k!r}")
@@ -443,6 +452,9 @@ class Frame:
 
     def BEFORE_WITH(self, i):
         context = self.stack.pop()
+        if type(context) is contextlib.nullcontext:
+            self.stack += (Exit(GradMode(None)), self.r.reach.attribute(context, "enter_result"))
+            return
         if type(context) is not GradMode:
             raise Unsupported(f"a with block of a {type(context).__name__}")
         if context.before is None:

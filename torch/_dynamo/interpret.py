@@ -7,6 +7,7 @@ Python see the data of a tensor. On anything else it raises Unsupported, naming 
 Known are the instructions of CPython 3.11; on other versions nothing is followed.
 """
 import collections
+import contextlib
 import enum
 import functools
 import operator
@@ -252,7 +253,7 @@ class Run:
         if t in allowed.CONSTANT_TYPES:
             if contains_tensor((args, kwargs)):
                 raise Unsupported(f"{t.__name__}.{name} of a tensor")
-            args = tuple(list(a) if type(a) in ITERATORS else a for a in args)
+            args = tuple(list(self.iterate(a)) if type(a) in ITERATORS else a for a in args)
             if not is_plain((args, kwargs)):
                 raise Unsupported(f"{t.__name__}.{name} of what are no constants")
             return self._pure(f, args, kwargs)
@@ -289,6 +290,10 @@ class Run:
             return cls(*args, **kwargs)
         if cls is collections.OrderedDict:
             return cls(*args, **kwargs)
+        if cls is contextlib.nullcontext:
+            made = cls(*args, **kwargs)
+            self.reach.made[id(made)] = made
+            return made
         if cls in _GRAD_MODES and cls.__init__ is _GRAD_MODES[cls]:
             mode = GradMode(cls is torch.enable_grad if cls is not torch.set_grad_enabled else bool(*args, **kwargs))
             if cls is torch.set_grad_enabled:   # this one switches as it is made

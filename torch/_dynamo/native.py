@@ -167,6 +167,11 @@ def _into(f):
     return step
 
 
+def _map_add(site, slots, stack):
+    key, value = _pop(stack, 2)
+    site.shown(operator.setitem, [stack[-site.arg], key, value], {})
+
+
 def _import_name(site, slots, stack):
     level, names = _pop(stack, 2)
     world = site.fn.__globals__
@@ -192,6 +197,7 @@ STEPS = {
     "UNARY_NEGATIVE": _plainly(operator.neg, 1), "UNARY_POSITIVE": _plainly(operator.pos, 1), "UNARY_INVERT": _plainly(operator.invert, 1),
     "UNARY_NOT": _plainly(operator.not_, 1), "FORMAT_VALUE": _format_value, "UNPACK_SEQUENCE": _unpack_sequence,
     "GET_ITER": _plainly(iter, 1), "FOR_ITER": _for_iter, "LIST_EXTEND": _into(list.extend), "SET_UPDATE": _into(set.update),
+    "DICT_UPDATE": _into(dict.update), "LIST_APPEND": _into(list.append), "SET_ADD": _into(set.add), "MAP_ADD": _map_add,
     "POP_JUMP_FORWARD_IF_TRUE": _jump(True), "POP_JUMP_BACKWARD_IF_TRUE": _jump(True), "POP_JUMP_FORWARD_IF_FALSE": _jump(False),
     "POP_JUMP_BACKWARD_IF_FALSE": _jump(False), "JUMP_IF_TRUE_OR_POP": _jump_or_pop(True), "JUMP_IF_FALSE_OR_POP": _jump_or_pop(False),
     "IMPORT_NAME": _import_name, "IMPORT_FROM": _import_from,

@@ -71,6 +71,7 @@ class Program:
     static: sizes are those of the examples in every call. aliases, known where gradients are wanted: an output
     shares memory with another or an input. writes, known likewise: an input is written. roots,
     known likewise: how many outputs require grad.
+    fixed: the Values that are made of constants alone, and neither written nor given back.
     grad_mode: grad mode is switched on the way. attention: a step is an attention. draws: random numbers come from steps without a tensor as input.
     """
 
@@ -87,6 +88,18 @@ class Program:
             f = self._function()
             self._forward = _with_mode_restored(f) if self.facts.get("grad_mode") else f
         return self._forward
+
+    def with_fixed_inputs(self):
+        """(a Program to which what is `fixed` is given behind its inputs, these tensors): back ends need not make them."""
+        fixed = self.facts.get("fixed") or ()
+        taken = [s for s in self.steps if s.value in fixed and s.value.uses]
+        if not taken:
+            return self, []
+        held = [s.target(*s.args, **s.kwargs) for s in taken]
+        program = Program(self.inputs, [s for s in self.steps if s not in taken], self.outputs)
+        program.inputs = self.inputs + [Input(s.value.number, None, t) for s, t in zip(taken, held)]   # the same to the other steps
+        program.facts = {**self.facts, "fixed": ()}
+        return program, held
 
     def _function(self):
         names, last = {}, {}

@@ -11,7 +11,7 @@ import torch
 from . import allowed
 from .exc import Unsupported
 from .guards import check_tensor_type
-from .program import Input, Program, Step, Value, mapped
+from .program import Input, Program, Step, Value, mapped, values_of
 
 
 def stand_in(t):
@@ -53,6 +53,8 @@ def bare_stand_in(t):
     return copy.requires_grad_() if t.requires_grad else copy
 
 
+_LARGE = 1 << 22   # elements of what a graph may hold for good
+
 # Facts of where a tensor is. A bare recorder's are those of the CPU.
 _PLACES = frozenset("device is_cuda is_cpu is_meta is_mkldnn is_mps is_xla is_xpu get_device".split())
 _MOVES = frozenset("cpu cuda type pin_memory".split())
@@ -81,6 +83,7 @@ class Recorder:
         self.values = {}      # id of a tensor of this run, or of one from outside: its Value
         self.outside = {}     # id of a tensor from outside: (tensor, its stand-in, source)
         self.keep = []
+        self.fixed = []       # (Value, tensor, its version) of what is made of constants alone
         self.calls = self.count = 0
         self.changes_grad_mode = self.draws_without_input = self.attends = False
 
@@ -154,6 +157,8 @@ class Recorder:
         self.steps.append(step)
         self.calls += 1
         self._result(result, step.value, name)
+        if name in allowed.FIXED_MAKERS and isinstance(result, torch.Tensor) and not any(True for _ in values_of((step.args, step.kwargs))):
+            self.fixed.append((step.value, result, result._version))
         for t, copy, _ in self.outside.values():
             if copy is result:   # in place: the tensor from outside itself
                 return t
@@ -191,6 +196,9 @@ class Recorder:
         """The Program with these tensors as its outputs."""
         made = Program(self.inputs, self.steps, [self.values[id(t)] for t in outputs])
         made.facts = {"grad_mode": self.changes_grad_mode, "draws": self.draws_without_input, "attention": self.attends}
+        given = {t.untyped_storage()._cdata for t in outputs}
+        made.facts["fixed"] = {v for v, t, before in self.fixed if t._version == before and t.numel() <= _LARGE
+                               and t.untyped_storage()._cdata not in given}
         if torch.is_grad_enabled() and any(t.requires_grad for t, _, _ in self.outside.values()):
             places = [t.untyped_storage()._cdata if self.bare else t.untyped_storage().data_ptr() for t in (*(x[1] for x in self.outside.values()), *outputs) if t.numel()]
             made.facts["aliases"] = len(set(places)) != len(places)

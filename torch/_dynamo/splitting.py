@@ -16,7 +16,7 @@ from .resume import can_rest, listed, rest, slots
 from .values import NULL, Exit, Leave
 
 MOST_SEGMENTS = 128   # of one function
-MOST_NESTED = 256
+MOST_NESTED, MOST_PASSING = 256, 16   # functions that it calls and that are compiled by themselves, and such that may be made anew
 # These look at the frame that calls them; the last ones do only without arguments.
 _LOOK_AROUND = (eval, exec, breakpoint, sys._getframe), (locals, vars, dir, super)
 
@@ -48,6 +48,9 @@ def compilable(f):
         hooks = f._forward_hooks or f._forward_pre_hooks or f._backward_hooks or f._backward_pre_hooks
         return type(f).__call__ is torch.nn.Module.__call__ and f._compiled_call_impl is None and not hooks
     f = f.__func__ if isinstance(f, types.MethodType) else f
+    home = getattr(f, "__module__", None) or ""
+    if home.split(".")[0] in sys.stdlib_module_names or home.startswith("torch.") and not home.startswith("torch.nn."):
+        return False   # no work on tensors; what looks at its callers, as logging does, is to find them
     return isinstance(f, types.FunctionType) and not hasattr(f, "_torchdynamo_orig_callable") and not f.__code__.co_flags & (
         0x20 | 0x80 | 0x100 | 0x200)
 
@@ -119,13 +122,17 @@ class Parts:
         """f, a function or module that a site calls, compiled by itself."""
         if not compilable(f):
             return f
+        given = ()
+        if isinstance(f, types.MethodType) and not is_module(f.__self__):
+            f, given = f.__func__, (f.__self__,)   # an object may be made anew for each call, and is not to be kept
         key = (id(f.__func__), id(f.__self__)) if isinstance(f, types.MethodType) else id(f)
         found = self.called.get(key)
         if found is None:
-            if len(self.called) >= MOST_NESTED:
-                return f
+            passing = "<locals>" in getattr(f, "__qualname__", "")
+            if len(self.called) >= (MOST_PASSING if passing else MOST_NESTED):
+                return types.MethodType(f, *given) if given else f
             found = self.called.setdefault(key, self.compiled.like(f))
-        return found
+        return types.MethodType(found, *given) if given else found
 
 
 class Segment:

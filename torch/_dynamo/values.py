@@ -29,7 +29,8 @@ class TensorMethod:
 
 
 class GradMode:
-    """with torch.no_grad(), torch.enable_grad() and torch.set_grad_enabled(b)."""
+    """with torch.no_grad(), torch.enable_grad() and torch.set_grad_enabled(b). `before` is None outside of the block; for a
+    contextlib.nullcontext, which switches nothing, it stays so."""
     __slots__ = ("on", "before")
 
     def __init__(self, on):
@@ -52,7 +53,8 @@ class Leave:
         self.before = before
 
     def __call__(self, *error):
-        torch._C._set_grad_enabled(self.before)
+        if self.before is not None:
+            torch._C._set_grad_enabled(self.before)
 
 
 class Lazy:

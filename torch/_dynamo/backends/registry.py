@@ -54,6 +54,12 @@ def aot_eager(gm, example_inputs, **settings):
 def inductor(gm, example_inputs):
     """Fused machine code of this process, where the compiler can make it."""
     from torch import _inductor
+    gm, held = gm.with_fixed_inputs()   # a trace of tensors does not see how they are made
+    made = _compiled(_inductor, gm, [*example_inputs, *held])
+    return (lambda *inputs: made(*inputs, *held)) if held else made
+
+
+def _compiled(_inductor, gm, example_inputs):
     facts = gm.facts
     if wants_gradients(gm, example_inputs):
         made = None
