@@ -609,6 +609,13 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
+// Functions run on instances of this class as on plain tensors, unless it has a __torch_function__ other than Tensor's.
+int leave_functions_alone(PyTypeObject* type) {
+  PyObject* own = PyDict_GetItemWithError(TensorBaseType.tp_dict, s_torch_function);
+  if (!own || !g_disabled_torch_function || _PyType_Lookup(type, s_torch_function) != own) return 0;
+  return PyObject_SetAttr(reinterpret_cast<PyObject*>(type), s_torch_function, g_disabled_torch_function);
+}
+
 bool has_torch_function(PyObject* o) { return !g_function_disabled && asks(o); }
 
 PyObject* wrap_results(const OpEntry& op, Results& r) {

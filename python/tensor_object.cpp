@@ -14,6 +14,8 @@
 
 namespace fb::py {
 
+int leave_functions_alone(PyTypeObject* type);  // ops.cpp
+
 PyTypeObject TensorMetaType{PyVarObject_HEAD_INIT(nullptr, 0)};
 PyTypeObject TensorBaseType{PyVarObject_HEAD_INIT(nullptr, 0)};
 PyTypeObject* TensorType = nullptr;
@@ -101,11 +103,13 @@ PyObject* new_object(Ref<TensorImpl> impl, PyTypeObject* type) {
   return o;
 }
 
+// A class with a __torch_dispatch__ and no __torch_function__ of its own gets results as they come from there.
 // Every subclass gets our deallocator: Python's own would clear the attributes before we could keep the object.
 int meta_init(PyObject* cls, PyObject* args, PyObject* kw) {
   if (PyType_Type.tp_init(cls, args, kw) < 0) return -1;
-  reinterpret_cast<PyTypeObject*>(cls)->tp_dealloc = tensor_dealloc;
-  return 0;
+  auto* type = reinterpret_cast<PyTypeObject*>(cls);
+  type->tp_dealloc = tensor_dealloc;
+  return takes_dispatch(type) ? leave_functions_alone(type) : 0;
 }
 
 }  // namespace

@@ -43,9 +43,9 @@ struct weight_norm_interface_backward : lowered<weight_norm_interface_backward> 
   static constexpr uint32_t forms = form::hidden;
   // w = g v / n with n = |v|: the gradients of v and g.
   static std::array<Tensor, 2> gradients(const Tensor& grad, const Tensor& v, const Tensor& g, const Tensor& norms, int64_t dim) {
-    const Tensor along = op<"div">(weights::sums(op<"mul">(grad, v), dim), norms);  // of g
-    const Tensor across = op<"sub">(grad, op<"mul">(v, op<"div">(along, norms)));
-    return {op<"mul">(op<"div">(g, norms), across), along};
+    const Tensor scale = op<"div">(g, norms), product = op<"mul">(grad, v);
+    const Tensor along = op<"div">(weights::sums(op<"mul">(product, scale), dim), op<"mul">(norms, norms));
+    return {op<"sub">(op<"mul">(grad, scale), op<"mul">(v, along)), op<"sum_to_size">(op<"div">(product, norms), g.sizes())};
   }
   static std::array<Tensor, 2> lowering(const Tensor& grad, const Tensor& v, const Tensor& g, const Tensor& norms, int64_t dim) {
     return gradients(grad, v, g, norms, dim);
