@@ -129,7 +129,9 @@ struct Window {
   DType dtype = DType::none, base_dtype = DType::none;
   bool conj = false, neg = false;
 
-  void set(const Tensor& t, const Tensor& base) {
+  void set(const Tensor& view, const Tensor& base) {
+    const AutogradMeta* m = find_meta(view);
+    const Tensor& t = m && m->view && m->view->place.defined() ? m->view->place : view;
     sizes = Dims(t.sizes());
     strides = Dims(t.strides());
     base_sizes = Dims(base.sizes());
@@ -300,7 +302,9 @@ struct CopySlices final : Node {
     GradList out(next.size());
     if (!g[0].defined()) return out;
     FB_CHECK(fn, "the graph of CopySlices (shape ", window.base_sizes, ") was freed by an earlier backward; pass retain_graph=True there to go through it again");
-    Tensor whole = beside(g[0], Tensor::empty_strided(window.base_sizes, window.base_strides, g[0].options()));
+    const bool layered = (g[0]->flags | tls.layers) & kLayered;
+    Tensor whole = layered ? op<"new_empty_strided">(g[0], window.base_sizes, window.base_strides)
+                           : Tensor::empty_strided(window.base_sizes, window.base_strides, g[0].options());
     op_list<"copy_">(whole, g[0]);
     const Tensor part = window.on(whole);
     GradList inner{op<"clone">(part)};
@@ -387,6 +391,31 @@ void track_view(const Tensor& v, const Tensor& base, ViewInfo::Made made) {
   m.view->made = made;
   m.view->version = v->version();
   v->tracked_view = true;
+}
+
+std::vector<Tensor> places_by_rule(const OpEntry& op, const Value* args) {
+  const Tensor& self = args[0].tensor();
+  const AutogradMeta* m = find_meta(self);
+  const Tensor from = m && m->view && m->view->place.defined() ? m->view->place : self.alias();
+  SmallVec<Value, 8> v;
+  for (size_t i = 0; i < op.schema.args.size(); ++i) v.push_back(args[i]);
+  v[0] = Value(from);
+  Results r;
+  try {
+    op.card->view(*op.functional, v.data(), r);
+  } catch (const Error&) {  // laid out otherwise inside than it says
+    return {};
+  }
+  std::vector<Tensor> places;
+  for (int i = 0; i < r.size(); ++i) places.push_back(r[i]);
+  return places;
+}
+
+void tell_place(const Tensor& t, const Tensor& place) {
+  AutogradMeta* m = find_meta(t);
+  if (!m || !m->view || !(place.sizes() == t.sizes()) || place.dtype() != t.dtype()) return;
+  const bool same = place.strides() == t.strides() && place.offset() == t.offset() && place.is_conj() == t.is_conj() && place.is_neg() == t.is_neg();
+  m->view->place = same ? Tensor() : place;
 }
 
 Tensor detach(const Tensor& t) {

@@ -65,6 +65,8 @@ struct ViewInfo {
   bool forward_root = false; // tangents do not come from a base: a dual, or the primal taken out of one
   enum class Made : uint8_t { normal, no_grad, multi_output, inference, custom_function } made = Made::normal;
   uint32_t version = 0;   // of the storage, when grad_fn was last right
+  // Of a class of Python's that tells another geometry than the rules of the views that made it: theirs, over the base's.
+  Tensor place;
 };
 
 // The tangent of a tensor, in a list of all there are, so that the end of the level can drop them.
@@ -111,6 +113,10 @@ void rebase_history(const Tensor& t, const Ref<Node>& fn);
 void check_inplace(const Tensor& t, const char* op_name);
 // Marks `view` as a differentiable view of base.
 void track_view(const Tensor& view, const Tensor& base, ViewInfo::Made made);
+// Where the results of a call of a view card lie by its rule; empty where the rule refuses the geometry that self tells.
+std::vector<Tensor> places_by_rule(const OpEntry& op, const Value* args);
+// Keeps that of one result where it differs from what the view tells of itself.
+void tell_place(const Tensor& view, const Tensor& place);
 // The part of `whole`, which is laid out as `base`, that `view` is of base.
 Tensor same_window(const Tensor& view, const Tensor& base, const Tensor& whole);
 // t without history, sharing storage and version.

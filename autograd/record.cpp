@@ -325,8 +325,18 @@ void autograd_invoke_view(const OpEntry& op, const Value* args, Results& out, Fl
   if (node) finish(ref, *node, out, op.card->forms & form::first_result_differentiable);
   if (self->inference) return;  // so are its views, and none is tracked
   const auto made = tls.inference ? ViewInfo::Made::inference : !tls.grad_enabled ? ViewInfo::Made::no_grad : out.is_list ? ViewInfo::Made::multi_output : ViewInfo::Made::normal;
-  for (int i = 0; i < out.size(); ++i)
-    if (!out[i].is(self) && (out[i]->storage.get() == self->storage.get() || ((flags & kWrapped) && same_storage(out[i], self)))) track_view(out[i], self, made);
+  const bool of_python = (flags & kPython) && !(flags & kWrapped) && self->python;
+  const std::vector<Tensor> places = of_python ? places_by_rule(op, args) : std::vector<Tensor>();
+  for (int i = 0; i < out.size(); ++i) {
+    if (out[i].is(self)) continue;
+    const bool same = out[i]->storage.get() == self->storage.get();
+    if (!same && of_python && out[i]->python && !(find_meta(out[i]) && find_meta(out[i])->view)) {
+      // What a class gives for a view is one, though it does not say that they share memory: writes count for both.
+      out[i]->own_version = self->own_version ? self->own_version : self->storage;
+    } else if (!same && !((flags & kWrapped) && same_storage(out[i], self))) continue;
+    track_view(out[i], self, made);
+    if (size_t(i) < places.size() && places.size() == size_t(out.size())) tell_place(out[i], places[size_t(i)]);
+  }
 }
 
 void autograd_invoke_inplace(const OpEntry& op, const Value* args, Results& out, Flags flags) {
@@ -348,6 +358,8 @@ void autograd_invoke_inplace(const OpEntry& op, const Value* args, Results& out,
   OpNode* node = record && differentiable(self) ? make_node(op, args, true) : nullptr;
   Ref<Node> ref(node);
   const OneWrite write(self);
+  const bool moves_view = op.card->kind == CardKind::view && (flags & kPython) && self->python && find_meta(self) && find_meta(self)->view;
+  const std::vector<Tensor> places = moves_view ? places_by_rule(op, args) : std::vector<Tensor>();
   if (flags & kLayered) run_resolved(op, args, out, flags);  // what a layer runs is its own affair
   else {
     GradMode no(false);
@@ -357,6 +369,10 @@ void autograd_invoke_inplace(const OpEntry& op, const Value* args, Results& out,
   AutogradMeta* own = find_meta(self);
   if (op.card->kind == CardKind::view && own && own->view) {
     // Only the geometry changed; the window on the base is made anew from it.
+    if (moves_view) {
+      own->view->place = Tensor();
+      if (places.size() == 1) tell_place(self, places[0]);
+    }
     own->view->version = self->version() - 1;
     grad_fn(self);
   } else if (node) {

@@ -32,6 +32,12 @@ Tensor padded(const Tensor& t, int64_t ndim) {
   return op<"view">(t, sizes.span());
 }
 
+bool any_holds(const Tensor& condition) {
+  Tensor x = condition;
+  while (const Wrapped* w = wrapped_in(x)) x = w->inner;
+  return !x.is_meta() && !x->python && x.numel() > 0 && holds(op<"any">(condition));
+}
+
 BatchCall::BatchCall(const OpEntry& o, const Value* a, Results& r, const Ref<Level>& l) : op(o), args(a), out(r), level(l), n(l->batch) {
   const size_t count = o.schema.args.size();
   inner_.resize(count);
@@ -212,6 +218,7 @@ bool is_random(const OpEntry& op) {
 void run_batched(const OpEntry& op, const Value* args, Results& out, const Ref<Level>& level) {
   const OpEntry& f = *op.functional;
   const CardKind kind = op.card->kind;
+  if ((op.card->forms & form::library) && library_run_batched(op, args, out)) return;
   {
     // Forms whose bodies are programs over other calls: these are made at this level.
     if (op.form == OpForm::out) {

@@ -74,6 +74,8 @@ class BatchCall {
 
 // Moves dimension `from` to the front.
 Tensor to_front(const Tensor& t, int64_t from);
+// Whether it holds anywhere; false where there are no elements to read (meta, or of a class of Python's).
+bool any_holds(const Tensor& condition);
 // Size-1 dimensions after the first one, until there are `ndim`.
 Tensor padded(const Tensor& t, int64_t ndim);
 

@@ -139,24 +139,71 @@ bool index_select(BatchCall& c) {
 }
 FB_BATCH("index_select", index_select)
 
-// index_add_, index_copy_: the index is the same for all examples.
+// An index for each element of a tensor of `sizes` (the batch in front), from one for each entry along `dim`: [n, k].
+Tensor index_of_each(const Tensor& index, Ints sizes, int64_t dim) {
+  Dims shape(sizes.n, 1);
+  shape[0] = sizes[0];
+  shape[dim] = index.sizes()[1];
+  return op<"expand">(op<"reshape">(op<"to.dtype">(index, DType::i64), shape.span()), sizes);
+}
+
+// index_add_, index_copy_. An index of each example's own takes every element to its place.
 bool index_write(BatchCall& c) {
-  if (c.batched(2) || c.rank(0) == 0 || c.rank(3) != c.rank(0)) return false;
-  BatchCall::Args v = c.copy();
-  const Tensor self = c.front(0), source = c.expanded(3);
-  v[0] = Value(self);
-  v[1] = Value(1 + wrap_dim(c.arg<int64_t>(1), c.rank(0)));
-  v[3] = Value(source);
-  Results r;
-  c.op.invoke(c.op, v.data(), r);
+  const bool no_dims = c.rank(0) == 0;
+  if (c.rank(3) != c.rank(0)) return false;
+  Tensor self = c.front(0), source = c.expanded(3);
+  if (!c.batched(2)) {
+    if (no_dims) return false;
+    BatchCall::Args v = c.copy();
+    v[0] = Value(self);
+    v[1] = Value(1 + wrap_dim(c.arg<int64_t>(1), c.rank(0)));
+    v[3] = Value(source);
+    Results r;
+    c.op.invoke(c.op, v.data(), r);
+    c.give_self();
+    return true;
+  }
+  const int64_t dim = 1 + wrap_dim(c.arg<int64_t>(1), c.rank(0));
+  const Tensor index = c.rank(2) == 0 ? op<"unsqueeze">(c.front(2), int64_t(1)) : c.front(2);  // [n, k]
+  if (no_dims) self = op<"unsqueeze">(self, int64_t(1)), source = op<"unsqueeze">(source, int64_t(1));
+  if (index.ndim() != 2 || !is_integral(index.dtype()) || source.dtype() != self.dtype() || source.ndim() != self.ndim()) return false;
+  for (int64_t d = 0; d < self.ndim(); ++d)
+    if (source.sizes()[d] != (d == dim ? index.sizes()[1] : self.sizes()[d])) return false;
+  const Tensor to = index_of_each(index, source.sizes(), dim);
+  if (c.schema().name == "index_copy_") op_list<"scatter_.src">(self, dim, to, source);
+  else {
+    const Scalar alpha = c.arg<Scalar>(4);
+    const bool one = !alpha.is_complex() && alpha.to_double() == 1;
+    op_list<"scatter_add_">(self, dim, to, one ? source : op<"mul">(source, op<"scalar_tensor">(alpha, self.dtype())));
+  }
   c.give_self();
   return true;
 }
 FB_BATCH("index_add_", index_write)
 FB_BATCH("index_copy_", index_write)
+
+// Where indices point along a dimension of self: [1.., size, 1..], or [n, 1.., size, 1..] where each example has its own.
+Tensor pointed_at(BatchCall& c, int64_t dim) {
+  const Ints sizes = c.shape(0);
+  const bool own = c.batched(2);
+  Dims shape(sizes.n, 1);
+  shape[dim] = sizes[dim];
+  if (!own) {
+    const Tensor none = op<"zeros">(Ints{sizes[dim]}, DType::boolean, std::nullopt, c.front(0).device());
+    op_list<"index_fill_">(none, int64_t(0), c.front(2), Scalar(true));
+    return op<"view">(none, shape.span());
+  }
+  Tensor index = c.rank(2) == 0 ? op<"unsqueeze">(c.front(2), int64_t(1)) : c.front(2);
+  index = op<"where">(op<"lt">(index, Scalar(0)), op<"add">(index, Scalar(sizes[dim])), index);  // they may count from the end
+  const Tensor none = op<"zeros">(Ints{c.n, sizes[dim]}, DType::boolean, std::nullopt, c.front(0).device());
+  shape.insert(0, c.n);
+  return op<"view">(op<"scatter.value">(none, int64_t(1), op<"to.dtype">(index, DType::i64), Scalar(true)), shape.span());
+}
 bool index_fill(BatchCall& c) {
-  if (c.batched(2) || c.rank(0) == 0) return false;
-  op_list<"index_fill_">(c.front(0), 1 + wrap_dim(c.arg<int64_t>(1), c.rank(0)), c.front(2), c.arg<Scalar>(3));
+  if (c.rank(0) == 0) return false;
+  const int64_t dim = wrap_dim(c.arg<int64_t>(1), c.rank(0));
+  if (c.batched(2)) op_list<"masked_fill_">(c.front(0), pointed_at(c, dim), c.arg<Scalar>(3));
+  else op_list<"index_fill_">(c.front(0), 1 + dim, c.front(2), c.arg<Scalar>(3));
   c.give_self();
   return true;
 }
@@ -172,21 +219,12 @@ bool masked_take(BatchCall& c) {
 }
 FB_BATCH("_masked_take", masked_take)
 
-// Where a vector of indices points along a dimension of self, [1.., size, 1..].
-Tensor pointed_at(BatchCall& c, int64_t dim) {
-  const Ints sizes = c.shape(0);
-  Dims shape(sizes.n, 1);
-  shape[dim] = sizes[dim];
-  const Tensor none = op<"zeros">(Ints{sizes[dim]}, DType::boolean, std::nullopt, c.front(0).device());
-  op_list<"index_fill_">(none, int64_t(0), c.front(2), Scalar(true));
-  return op<"view">(none, shape.span());
-}
 bool index_fill_tensor(BatchCall& c) {
   FB_CHECK(c.rank(3) == 0, "index_fill: value must be a number or a tensor without dimensions, its shape is ", c.shape(3));
-  if (c.batched(2) || c.rank(0) == 0) return false;
+  if (c.rank(0) == 0) return false;
   const int64_t dim = wrap_dim(c.arg<int64_t>(1), c.rank(0));
   const Tensor self = c.front(0);
-  if (!c.batched(3)) {
+  if (!c.batched(3) && !c.batched(2)) {
     BatchCall::Args v = c.copy();
     v[0] = Value(self);
     v[1] = Value(1 + dim);

@@ -95,7 +95,5 @@ bool addbmm(BatchCall& c) {
 }
 FB_BATCH("addbmm", addbmm)
 
-FB_BATCH("_cdist_forward", batch_leading)
-
 }  // namespace
 }  // namespace fb

@@ -228,9 +228,22 @@ void run_layered(const OpEntry& op, const Value* args, Results& out, Flags flags
   layer(op, args, out, flags);
 }
 
+// What was written to make a result counts as no write to it: nobody else has seen it yet.
+static void born(const OpEntry& op, const Results& out) {
+  if (op.schema.writes || op.schema.is_view) return;
+  for (int i = 0; i < out.size(); ++i) {
+    const Tensor& t = out[i];
+    if (!t.defined() || !t->storage || t->storage->version == 0) continue;
+    if (t->refs.load(std::memory_order_acquire) == 1 && !t->py && !t->own_version && t->storage.use_count() == 1) t->storage->version = 0;
+  }
+}
+
 void run_resolved(const OpEntry& op, const Value* args, Results& out, Flags flags) {
   if (flags & kLayered) [[unlikely]] return run_layered(op, args, out, flags);
-  if ((flags & (kConj | kNeg)) == 0 || op.card->lazy_bits) return op.run(op, args, out);
+  if ((flags & (kConj | kNeg)) == 0 || op.card->lazy_bits) {
+    op.run(op, args, out);
+    return born(op, out);
+  }
   constexpr int kMax = 64;
   Value v[kMax];
   std::vector<Tensor> keep;
@@ -258,6 +271,7 @@ void run_resolved(const OpEntry& op, const Value* args, Results& out, Flags flag
     op_list<"copy_">(self, v[0].tensor());
     out[0] = self;
   }
+  born(op, out);
 }
 
 namespace {
@@ -271,12 +285,9 @@ void invoke_composite(const OpEntry& op, const Value* args, Results& out) {
     // Lists whose call is recorded are expanded: their derivatives are those of the parts.
     const bool recorded = op.schema.list_mask && (f & (kRequiresGrad | kTrackedView)) && tls.grad_enabled && !below_autograd;
     if ((f & kPython) && !recorded) return run_layered(op, args, out, f);
-    op.card->body(op, args, out);
-    // What a factory wrote to make its result counts as no write.
-    if (!op.schema.writes && !op.schema.is_view && out.size() == 1 && out[0]->storage && out[0]->storage.use_count() == 1) out[0]->storage->version = 0;
-    return;
   }
   op.card->body(op, args, out);
+  born(op, out);
 }
 
 // Whether a trace takes the call: it runs nothing then but shape rules.

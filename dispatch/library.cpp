@@ -1,8 +1,12 @@
 #include "dispatch/library.h"
 
+#include <pthread.h>
+
 #include <atomic>
+#include <initializer_list>
 #include <map>
 #include <mutex>
+#include <shared_mutex>
 
 #include "dispatch/below_autograd.h"
 #include "dispatch/invoke.h"
@@ -17,18 +21,43 @@ namespace {
 
 constexpr int kKeys = int(LibraryKey::count);
 
-struct Registered {
-  int64_t number;
+// A kernel that was registered. Who runs it holds it meanwhile: another thread may replace or remove it.
+struct Registered : RefCounted {
+  int64_t number = 0;
   LibraryKernel kernel;
+  static void destroy(Registered* r) {
+    if (r->kernel.drop) r->kernel.drop(r->kernel.context);
+    delete r;
+  }
 };
+using Held = Ref<Registered>;
+
+// Guards what follows: stacks of kernels, and the maps to them. Held for as long as it takes to look at a stack; a kernel is
+// neither run nor dropped under it, since that may wait for the interpreter's lock, whose holder may wait for this one.
+std::shared_mutex lock;
+void guard_forks() {
+  [[maybe_unused]] static const int once = pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, [] { lock.unlock(); });
+}
 
 // What was registered for one entry: its own operators, and aten's where a kernel replaces a card's.
 struct Overrides {
-  std::vector<Registered> stack[kKeys];  // the last one counts
+  std::vector<Held> stack[kKeys];  // the last one counts
   Invoke card_invoke = nullptr, card_run = nullptr;
-  const LibraryKernel* top(LibraryKey k) const {
-    const auto& s = stack[int(k)];
-    return s.empty() ? nullptr : &s.back().kernel;
+
+  bool has(LibraryKey k) const { return !stack[int(k)].empty(); }
+  // The first of these that has a kernel; null where none has.
+  Held first(std::initializer_list<LibraryKey> keys) const {
+    std::shared_lock<std::shared_mutex> guard(lock);
+    for (LibraryKey k : keys)
+      if (has(k)) return stack[int(k)].back();
+    return {};
+  }
+  // What a call runs before any layer: a derivative's kernel where one is asked for, or a body over other operators.
+  Held above_layers(bool derivative) const {
+    std::shared_lock<std::shared_mutex> guard(lock);
+    if (derivative && has(LibraryKey::autograd)) return stack[int(LibraryKey::autograd)].back();
+    if (!has(LibraryKey::composite_implicit) || has(LibraryKey::cpu) || has(LibraryKey::cuda) || has(LibraryKey::composite_explicit)) return {};
+    return stack[int(LibraryKey::composite_implicit)].back();
   }
 };
 
@@ -38,23 +67,37 @@ struct LibraryOp : OpEntry {
   Overrides overrides;
 };
 
-std::mutex lock;
 std::atomic<uint64_t> generation{1};
 std::atomic<int64_t> next_number{1};
 
+// Entries of cards that kernels replace, for good: what was replaced once may still be called that way.
 std::map<const OpEntry*, Overrides*>& replaced() {
   static auto* m = new std::map<const OpEntry*, Overrides*>;
   return *m;
 }
+// Where each kernel stands that was not removed.
+struct Place {
+  const OpEntry* op;
+  Overrides* overrides;
+  LibraryKey key;
+};
+std::map<int64_t, Place>& places() {
+  static auto* m = new std::map<int64_t, Place>;
+  return *m;
+}
 
-Overrides* find_overrides(const OpEntry& op) {
-  if (op.card->forms & form::library) return &const_cast<LibraryOp&>(static_cast<const LibraryOp&>(op)).overrides;
-  std::lock_guard<std::mutex> guard(lock);
+bool is_library(const OpEntry& op) { return op.card->forms & form::library; }
+Overrides& own_overrides(const OpEntry& op) { return const_cast<LibraryOp&>(static_cast<const LibraryOp&>(op)).overrides; }
+Overrides* find_replaced(const OpEntry& op) {
+  std::shared_lock<std::shared_mutex> guard(lock);
   const auto i = replaced().find(&op);
   return i == replaced().end() ? nullptr : i->second;
 }
 
-void call(const LibraryKernel& k, const OpEntry& op, const Value* args, Results& out) { k.run(k.context, op, args, out); }
+// Roads of an entry that other threads may be taking.
+void set_road(Invoke& road, Invoke to) { std::atomic_ref<Invoke>(road).store(to, std::memory_order_release); }
+
+void call(const Held& k, const OpEntry& op, const Value* args, Results& out) { k->kernel.run(k->kernel.context, op, args, out); }
 
 LibraryKey key_of(Device d) { return d.is_cpu() ? LibraryKey::cpu : d.is_meta() ? LibraryKey::meta : LibraryKey::cuda; }
 
@@ -69,28 +112,22 @@ Device device_of_call(const OpEntry& op, const Value* args) {
 // ---- operators of libraries ----
 
 void run_library(const OpEntry& op, const Value* args, Results& out) {
-  const Overrides& o = static_cast<const LibraryOp&>(op).overrides;
+  const Overrides& o = own_overrides(op);
   const Device d = device_of_call(op, args);
-  for (LibraryKey k : {key_of(d), LibraryKey::composite_explicit, LibraryKey::composite_implicit})
-    if (const LibraryKernel* kernel = o.top(k)) return call(*kernel, op, args, out);
+  if (const Held k = o.first({key_of(d), LibraryKey::composite_explicit, LibraryKey::composite_implicit})) return call(k, op, args, out);
   std::string has;
   const char* names[] = {"CPU", "CUDA", "Meta", "Autograd", "CompositeExplicitAutograd", "CompositeImplicitAutograd"};
-  for (int k = 0; k < kKeys; ++k)
-    if (!o.stack[k].empty()) has += text(has.empty() ? "" : ", ", names[k]);
+  for (int k = 0; k < int(LibraryKey::vmap); ++k)
+    if (o.first({LibraryKey(k)})) has += text(has.empty() ? "" : ", ", names[k]);
   raise_not_implemented("operator ", op.schema.full_name(), " has no kernel for device ", d, d.is_meta() ? " (no fake implementation was registered)" : "",
                         "; it has ", has.empty() ? "none" : has);
 }
 
 void invoke_library(const OpEntry& op, const Value* args, Results& out) {
-  const Overrides& o = static_cast<const LibraryOp&>(op).overrides;
   const Flags f = argument_flags(op, args);
   if ((f & kWrapped) && run_at_level(op, args, out)) return;
   if (f & kTraced) raise_not_implemented(op.schema.full_name(), ": an operator of a library is not followed by the compiler");
-  if (!below_autograd)
-    if (const LibraryKernel* k = o.top(LibraryKey::autograd)) return call(*k, op, args, out);
-  // Defined by other operators alone: expanded above the layers.
-  const LibraryKernel* implicit = o.top(LibraryKey::composite_implicit);
-  if (implicit && !o.top(LibraryKey::cpu) && !o.top(LibraryKey::cuda) && !o.top(LibraryKey::composite_explicit)) return call(*implicit, op, args, out);
+  if (const Held k = own_overrides(op).above_layers(!below_autograd)) return call(k, op, args, out);
   // Without a rule of its own autograd follows what the kernel does.
   if (f & kLayered) return run_layered(op, args, out, f);
   run_library(op, args, out);
@@ -99,20 +136,19 @@ void invoke_library(const OpEntry& op, const Value* args, Results& out) {
 // ---- kernels in place of a card's ----
 
 void run_replaced(const OpEntry& op, const Value* args, Results& out) {
-  const Overrides& o = *find_overrides(op);
+  const Overrides& o = *find_replaced(op);
   const Device d = op.schema.writes && args[0].tag == Tag::tensor ? args[0].tensor().device() : common_device(op, args);
-  if (const LibraryKernel* k = o.top(key_of(d))) {
+  if (const Held k = o.first({key_of(d)})) {
     BelowAutograd below;
-    return call(*k, op, args, out);
+    return call(k, op, args, out);
   }
   o.card_run(op, args, out);
 }
 
 void invoke_replaced(const OpEntry& op, const Value* args, Results& out) {
-  const Overrides& o = *find_overrides(op);
-  if (const LibraryKernel* k = o.top(LibraryKey::composite_implicit)) return call(*k, op, args, out);
-  if (!below_autograd)
-    if (const LibraryKernel* k = o.top(LibraryKey::autograd)) return call(*k, op, args, out);
+  const Overrides& o = *find_replaced(op);
+  const Held k = below_autograd ? o.first({LibraryKey::composite_implicit}) : o.first({LibraryKey::composite_implicit, LibraryKey::autograd});
+  if (k) return call(k, op, args, out);
   o.card_invoke(op, args, out);
 }
 
@@ -122,11 +158,11 @@ LibraryKey library_key(std::string_view name) {
   const struct { const char* name; LibraryKey key; } known[] = {
       {"CPU", LibraryKey::cpu}, {"CUDA", LibraryKey::cuda}, {"Meta", LibraryKey::meta}, {"Autograd", LibraryKey::autograd},
       {"AutogradCPU", LibraryKey::autograd}, {"AutogradCUDA", LibraryKey::autograd}, {"CompositeExplicitAutograd", LibraryKey::composite_explicit},
-      {"CompositeImplicitAutograd", LibraryKey::composite_implicit}};
+      {"CompositeImplicitAutograd", LibraryKey::composite_implicit}, {"FuncTorchBatched", LibraryKey::vmap}};
   for (auto& k : known)
     if (name == k.name) return k.key;
   for (const char* other : {"ADInplaceOrView", "AutocastCPU", "AutocastCUDA", "Autocast", "BackendSelect", "Functionalize", "Python", "PythonTLSSnapshot",
-                            "FuncTorchBatched", "SparseCPU", "SparseCUDA", "QuantizedCPU", "NestedTensorCPU", "XPU", "MPS", "XLA", "HPU", "PrivateUse1",
+                            "SparseCPU", "SparseCUDA", "QuantizedCPU", "NestedTensorCPU", "XPU", "MPS", "XLA", "HPU", "PrivateUse1",
                             "MkldnnCPU", "Conjugate", "Negative", "ZeroTensor", "Batched", "VmapMode", "PreDispatch", "SparseCsrCPU", "Tracer",
                             "AutogradOther", "AutogradMeta", "AutogradXPU", "AutogradMPS", "CompositeExplicitAutogradNonFunctional",
                             "CompositeImplicitAutogradNestedTensor"})
@@ -148,8 +184,7 @@ const OpEntry& library_define(std::string_view schema) {
   const std::string ns(schema.substr(0, sep));
   if (ns != "aten") op->schema.name = ns + "::" + op->schema.name;
   else op->text = op->text.substr(6);
-  FB_CHECK(!find_op(op->schema.full_name()), "operator ", op->schema.full_name(), " is defined already, as ",
-           find_op(op->schema.full_name()) ? find_op(op->schema.full_name())->schema.print() : "", "; an overload can be defined once");
+  const std::string full = op->schema.full_name();
   op->record.schema = op->text.c_str();
   op->record.kind = CardKind::direct;
   op->record.forms = form::library | form::hidden;
@@ -160,7 +195,11 @@ const OpEntry& library_define(std::string_view schema) {
   op->invoke = &invoke_library;
   op->run = &run_library;
   op->functional = op;
-  registry_add(owner.release());
+  if (!registry_add(op)) {
+    const OpEntry* there = find_op(full);
+    raise_runtime("operator ", full, " is defined already, as ", there ? there->schema.print() : "another thread did just now", "; an overload can be defined once");
+  }
+  owner.release();
   ++generation;
   try {
     library_impl_waiting(*op);
@@ -172,70 +211,76 @@ const OpEntry& library_define(std::string_view schema) {
 }
 
 void library_undefine(const OpEntry& op) {
-  FB_CHECK(op.card->forms & form::library, op.schema.full_name(), " was not defined by a library");
+  FB_CHECK(is_library(op), op.schema.full_name(), " was not defined by a library");
   registry_remove(op);
   ++generation;
 }
 
 int64_t library_impl(const OpEntry& op, LibraryKey key, LibraryKernel kernel) {
-  const int64_t number = next_number++;
-  Overrides* o = find_overrides(op);
-  if (!(op.card->forms & form::library)) {
+  guard_forks();
+  const bool device_key = key == LibraryKey::cpu || key == LibraryKey::cuda || key == LibraryKey::meta;
+  if (!is_library(op)) {
     const bool composite = op.card->kind == CardKind::composite;
     if (key == LibraryKey::composite_implicit && !composite)
       raise_not_implemented("operator ", op.schema.full_name(), " is a primitive: a kernel for CompositeImplicitAutograd would never run");
+    if (key == LibraryKey::vmap) raise_not_implemented("a rule for torch.vmap in place of that of ", op.schema.full_name());
     if (key == LibraryKey::composite_explicit) raise_not_implemented("a kernel for CompositeExplicitAutograd in place of that of ", op.schema.full_name());
-    if (composite && (key == LibraryKey::cpu || key == LibraryKey::cuda || key == LibraryKey::meta))
+    if (composite && device_key)
       raise_not_implemented("operator ", op.schema.full_name(), " is expanded into others before a device is chosen: a kernel of its own for one device");
-    if (!o) {
-      o = new Overrides;
-      OpEntry& e = const_cast<OpEntry&>(op);
-      o->card_invoke = e.invoke;
-      o->card_run = e.run;
-      std::lock_guard<std::mutex> guard(lock);
-      replaced().emplace(&op, o);
-    }
-    OpEntry& e = const_cast<OpEntry&>(op);
-    if (key == LibraryKey::cpu || key == LibraryKey::cuda || key == LibraryKey::meta) e.run = &run_replaced;
-    else e.invoke = &invoke_replaced;
   }
-  o->stack[int(key)].push_back({number, kernel});
+  Held r(new Registered);
+  const int64_t number = r->number = next_number++;
+  r->kernel = kernel;
+  {
+    std::unique_lock<std::shared_mutex> guard(lock);
+    Overrides* o = nullptr;
+    if (is_library(op)) o = &own_overrides(op);
+    else if (Overrides*& found = replaced()[&op]; !(o = found)) {
+      o = found = new Overrides;
+      o->card_invoke = op.invoke;
+      o->card_run = op.run;
+    }
+    o->stack[int(key)].push_back(std::move(r));
+    places().emplace(number, Place{&op, o, key});
+    OpEntry& e = const_cast<OpEntry&>(op);
+    if (!is_library(op)) device_key ? set_road(e.run, &run_replaced) : set_road(e.invoke, &invoke_replaced);
+  }
   ++generation;
   return number;
 }
 
-namespace {
-bool remove_from(Overrides& o, int64_t number) {
-  for (auto& s : o.stack)
-    for (size_t i = 0; i < s.size(); ++i)
-      if (s[i].number == number) {
-        const LibraryKernel k = s[i].kernel;
-        s.erase(s.begin() + int64_t(i));
-        if (k.drop) k.drop(k.context);
-        return true;
-      }
-  return false;
-}
-}  // namespace
-
 void library_remove(int64_t number) {
   ++generation;
-  for (const Packet* p : all_packets())
-    for (OpEntry* e : p->overloads)
-      if (e->card->forms & form::library)
-        if (remove_from(static_cast<LibraryOp*>(e)->overrides, number)) return;
-  for (auto& [op, o] : replaced()) {
-    if (!remove_from(*o, number)) continue;
-    OpEntry& e = const_cast<OpEntry&>(*op);
-    if (!o->top(LibraryKey::cpu) && !o->top(LibraryKey::cuda) && !o->top(LibraryKey::meta)) e.run = o->card_run;
-    if (!o->top(LibraryKey::autograd) && !o->top(LibraryKey::composite_implicit)) e.invoke = o->card_invoke;
-    return;
+  Held gone;  // dropped after the lock was given back
+  std::unique_lock<std::shared_mutex> guard(lock);
+  const auto at = places().find(number);
+  if (at == places().end()) return;
+  const Place p = at->second;
+  places().erase(at);
+  auto& stack = p.overrides->stack[int(p.key)];
+  for (size_t i = 0; i < stack.size() && !gone; ++i)
+    if (stack[i]->number == number) {
+      gone = std::move(stack[i]);
+      stack.erase(stack.begin() + int64_t(i));
+    }
+  if (!is_library(*p.op)) {
+    OpEntry& e = const_cast<OpEntry&>(*p.op);
+    const Overrides& o = *p.overrides;
+    if (!o.has(LibraryKey::cpu) && !o.has(LibraryKey::cuda) && !o.has(LibraryKey::meta)) set_road(e.run, o.card_run);
+    if (!o.has(LibraryKey::autograd) && !o.has(LibraryKey::composite_implicit)) set_road(e.invoke, o.card_invoke);
   }
+  guard.unlock();
 }
 
-const LibraryKernel* library_kernel(const OpEntry& op, LibraryKey key) {
-  const Overrides* o = find_overrides(op);
-  return o ? o->top(key) : nullptr;
+bool library_run_batched(const OpEntry& op, const Value* args, Results& out) {
+  const Held k = own_overrides(op).first({LibraryKey::vmap});
+  if (k) call(k, op, args, out);
+  return bool(k);
+}
+
+bool library_has_kernel(const OpEntry& op, LibraryKey key) {
+  const Overrides* o = is_library(op) ? &own_overrides(op) : find_replaced(op);
+  return o && o->first({key});
 }
 
 uint64_t library_generation() { return generation.load(std::memory_order_relaxed); }

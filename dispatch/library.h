@@ -11,7 +11,7 @@ constexpr uint32_t library = uint32_t(1) << 28;  // of the cards made at run tim
 }
 
 // What a kernel may be registered for.
-enum class LibraryKey : uint8_t { cpu, cuda, meta, autograd, composite_explicit, composite_implicit, count };
+enum class LibraryKey : uint8_t { cpu, cuda, meta, autograd, composite_explicit, composite_implicit, vmap, count };
 // "CPU", "Autograd", ...; raises RuntimeError where there is no such key, NotImplementedError where it is known but not there.
 LibraryKey library_key(std::string_view name);
 
@@ -31,14 +31,17 @@ int64_t library_impl(const OpEntry& op, LibraryKey key, LibraryKernel kernel);
 void library_remove(int64_t kernel);
 // Takes an operator made by library_define off the table; who holds the entry may still call it, without kernels.
 void library_undefine(const OpEntry& op);
-// The kernel that would run for a key; null where there is none of its own.
-const LibraryKernel* library_kernel(const OpEntry& op, LibraryKey key);
+// Whether a kernel was registered for a key.
+bool library_has_kernel(const OpEntry& op, LibraryKey key);
+
+// Runs what was registered of an operator of a library for a level of vmap, at that level; false where nothing was.
+bool library_run_batched(const OpEntry& op, const Value* args, Results& out);
 
 // Changes whenever the table does: what was found by name before must be looked up again.
 uint64_t library_generation();
 
 // The table's side, in registry.cpp.
-OpEntry& registry_add(OpEntry* op);       // takes it over for good
+bool registry_add(OpEntry* op);           // takes it over for good; false, and it is not added, where one has its name
 void registry_remove(const OpEntry& op);
 
 }  // namespace fb

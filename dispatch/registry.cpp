@@ -1,4 +1,6 @@
 // The table of operators, made from the records in the linker sections fb_cards and fb_kernels on first use.
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -10,6 +12,7 @@
 #include "dispatch/invoke.h"
 #include "dispatch/library.h"
 #include "dispatch/op.h"
+#include "dispatch/table_read.h"
 #include "dispatch/vjp.h"
 
 extern "C" {
@@ -25,7 +28,7 @@ namespace {
 struct Registry {
   std::map<std::string, Packet*, std::less<>> packets;
   std::map<std::string, OpEntry*, std::less<>> ops;
-  std::vector<Packet*> sorted;
+  const std::vector<Packet*>* sorted = nullptr;  // made when asked for; one that was given out stays as it is
 
   Packet& packet(const std::string& name) {
     Packet*& p = packets[name];
@@ -158,15 +161,17 @@ struct Registry {
     }
     for (auto& [full, e] : ops)
       std::stable_sort(e->cpu.begin(), e->cpu.end(), [](auto* a, auto* b) { return a->rank < b->rank; });
-    for (auto& [name, p] : packets) sorted.push_back(p);
   }
 };
 
+std::shared_mutex table_lock;  // names are looked up rarely: call sites keep what they found
 Registry& registry() {
-  static Registry* r = new Registry;
+  static Registry* r = [] {
+    pthread_atfork([] { table_lock.lock(); }, [] { table_lock.unlock(); }, [] { table_lock.unlock(); });
+    return new Registry;
+  }();
   return *r;
 }
-std::shared_mutex table_lock;  // names are looked up rarely: call sites keep what they found
 
 }  // namespace
 
@@ -184,18 +189,32 @@ const OpEntry* find_op(std::string_view full) {
   return i == r.ops.end() ? nullptr : i->second;
 }
 
-const std::vector<Packet*>& all_packets() { return registry().sorted; }
+TableRead::TableRead() {
+  registry();
+  table_lock.lock_shared();
+}
+TableRead::~TableRead() { table_lock.unlock_shared(); }
 
-OpEntry& registry_add(OpEntry* op) {
+const std::vector<Packet*>& all_packets() {
   auto& r = registry();
   std::unique_lock<std::shared_mutex> guard(table_lock);
+  if (!r.sorted) {
+    auto* l = new std::vector<Packet*>;
+    for (auto& [name, p] : r.packets) l->push_back(p);
+    r.sorted = l;
+  }
+  return *r.sorted;
+}
+
+bool registry_add(OpEntry* op) {
+  auto& r = registry();
+  std::unique_lock<std::shared_mutex> guard(table_lock);
+  if (!r.ops.emplace(op->schema.full_name(), op).second) return false;
   op->packet = &r.packet(op->schema.name);
   op->packet->overloads.push_back(op);
   op->packet->forms |= op->card->forms;
-  r.ops.emplace(op->schema.full_name(), op);
-  r.sorted.clear();
-  for (auto& [name, p] : r.packets) r.sorted.push_back(p);
-  return *op;
+  r.sorted = nullptr;
+  return true;
 }
 
 void registry_remove(const OpEntry& op) {
@@ -203,11 +222,10 @@ void registry_remove(const OpEntry& op) {
   std::unique_lock<std::shared_mutex> guard(table_lock);
   auto& l = op.packet->overloads;
   l.erase(std::remove(l.begin(), l.end(), &op), l.end());
-  r.ops.erase(op.schema.full_name());
+  if (const auto i = r.ops.find(op.schema.full_name()); i != r.ops.end() && i->second == &op) r.ops.erase(i);
   if (!l.empty()) return;
-  r.packets.erase(op.schema.name);
-  r.sorted.clear();
-  for (auto& [name, p] : r.packets) r.sorted.push_back(p);
+  if (const auto i = r.packets.find(op.schema.name); i != r.packets.end() && i->second == op.packet) r.packets.erase(i);
+  r.sorted = nullptr;
 }
 
 namespace {
@@ -251,8 +269,11 @@ const OpEntry& resolve_op(const char* name, const Value* args, int n) {
       raise_runtime("operator ", e->schema.print(), " was called with arguments that do not fit");
     }
   } else if (Packet* p = find_packet(name)) {
-    for (const OpEntry* e : p->overloads)
-      if (takes(*e)) return *e;
+    {
+      const TableRead table;
+      for (const OpEntry* e : p->overloads)
+        if (takes(*e)) return *e;
+    }
     std::string tags;
     for (int i = 0; i < n; ++i) tags += text(i ? ", " : "", int(args[i].tag));
     raise_runtime("no overload of operator ", name, " takes these ", n, " arguments (tags ", tags, ")");

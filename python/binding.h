@@ -131,7 +131,7 @@ PyObject* wrap_results(const OpEntry& op, Results& r);
 PyObject* call_packet(const Packet& p, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
                       PyObject* public_function, bool method);
 bool has_torch_function(PyObject* o);
-extern int function_modes;               // active TorchFunctionModes
+extern __attribute__((tls_model("initial-exec"))) constinit thread_local int function_modes;  // active TorchFunctionModes
 PyObject* dispatch_torch_function(PyObject* public_function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 
 // ---- module parts ----

@@ -184,11 +184,37 @@ bool is_mixed(const OpEntry& op) {
     if (q.type != ArgType::tensor) return true;
   return false;
 }
+// Such results are kept as Python gave them, under a ticket that travels as the value of a Results. A ticket that is never
+// shown (of a call that failed further up, or whose caller looks at tensors alone) gives way to later ones.
 struct Kept {
-  const Results* of;
+  int64_t ticket;
   PyObject* tuple;  // owned
 };
+constexpr size_t kMostKept = 64;                // calls within calls, far more than a thread makes
+constexpr uint32_t kTicket = 0xffffffff;        // Value::len of a ticket
 thread_local std::vector<Kept> kept_results;
+thread_local int64_t next_ticket = 0;
+
+Value keep_results(Obj tuple) {
+  if (kept_results.size() == kMostKept) {
+    Obj oldest(kept_results.front().tuple);
+    kept_results.erase(kept_results.begin());
+  }
+  kept_results.push_back({++next_ticket, tuple.release()});
+  Value v(next_ticket);
+  v.len = kTicket;
+  return v;
+}
+Obj kept_under(const Value& v) {
+  if (v.tag != Tag::integer || v.len != kTicket) return {};
+  for (size_t i = 0; i < kept_results.size(); ++i)
+    if (kept_results[i].ticket == v.i) {
+      Obj tuple(kept_results[i].tuple);
+      kept_results.erase(kept_results.begin() + int64_t(i));
+      return tuple;
+    }
+  return {};
+}
 
 Tensor tensor_result(const OpEntry& op, PyObject* r) {
   if (r == Py_None) return {};
@@ -582,9 +608,7 @@ void take_python_results(const OpEntry& op, const Value* args, PyObject* r, Resu
         else if (t == ArgType::tensors ? !list : t == ArgType::boolean ? !PyBool_Check(x) : t == ArgType::string ? !PyUnicode_Check(x) : !list && !scalar_from(x, s))
           refuse_result(op, x, t);
       }
-      Obj tuple(checked(PySequence_Tuple(r)));
-      drop_python_results(out);
-      kept_results.push_back({&out, tuple.release()});
+      out.value = keep_results(Obj(checked(PySequence_Tuple(r))));
       return;
     }
     for (Py_ssize_t i = 0; i < n; ++i) {
@@ -631,23 +655,18 @@ void take_python_results(const OpEntry& op, const Value* args, PyObject* r, Resu
   }
 }
 
-void drop_python_results(const Results& r) {
-  for (size_t i = 0; i < kept_results.size(); ++i)
-    if (kept_results[i].of == &r) {
-      Py_DECREF(kept_results[i].tuple);
-      kept_results.erase(kept_results.begin() + int64_t(i));
-      return;
-    }
-}
-
 PyObject* python_results(const OpEntry& op, Results& r) {
   if (!is_mixed(op)) return nullptr;
-  for (size_t i = 0; i < kept_results.size(); ++i)
-    if (kept_results[i].of == &r) {
-      PyObject* tuple = kept_results[i].tuple;
-      kept_results.erase(kept_results.begin() + int64_t(i));
-      return tuple;
+  if (const Obj kept = kept_under(r.value)) {
+    // Tensors are those of the call, which a level of a transform may have wrapped since.
+    Obj t(checked(PyTuple_New(PyTuple_GET_SIZE(kept.get()))));
+    int at = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kept.get()); ++i) {
+      const bool tensor = op.schema.returns[size_t(i)].type == ArgType::tensor && at < r.size();
+      PyTuple_SET_ITEM(t.get(), i, tensor ? checked(wrap(r[at++])) : Py_NewRef(PyTuple_GET_ITEM(kept.get(), i)));
     }
+    return t.release();
+  }
   // From C++: the tensors in their order, and one other value.
   Obj t(checked(PyTuple_New(Py_ssize_t(op.schema.returns.size()))));
   int at = 0;

@@ -20,8 +20,7 @@ void python_arguments(const OpEntry& op, const Value* args, Obj& positional, Obj
 // What Python returned for a call of `op`, checked against its schema.
 void take_python_results(const OpEntry& op, const Value* args, PyObject* returned, Results& out);
 // Results that a Results cannot hold (lists or numbers among several) are kept beside it: they as a tuple, null where
-// `op` has none such; and forgetting what a failed call left.
+// `op` has none such.
 PyObject* python_results(const OpEntry& op, Results& r);
-void drop_python_results(const Results& r);
 
 }  // namespace fb::py

@@ -69,7 +69,7 @@ PyObject* py_has(PyObject*, PyObject* args) {
   FB_PY_BEGIN
   const char *name, *key;
   if (!PyArg_ParseTuple(args, "ss:_library_has", &name, &key)) return nullptr;
-  return PyBool_FromLong(library_kernel(entry(name), library_key(key)) != nullptr);
+  return PyBool_FromLong(library_has_kernel(entry(name), library_key(key)));
   FB_PY_END(nullptr)
 }
 // Raises what went wrong while a shared object loaded; the packets that it may have added to are made anew.

@@ -6,19 +6,19 @@
 #include "autograd/node.h"
 #include "dispatch/library.h"
 #include "dispatch/pointwise.h"
+#include "dispatch/table_read.h"
 #include "dispatch/thread_state.h"
 #include "python/dispatch_mode.h"
 #include "python/parser.h"
 
 namespace fb::py {
 
-int function_modes = 0;
+__attribute__((tls_model("initial-exec"))) constinit thread_local int function_modes = 0;
 
 namespace {
 
-int g_function_disabled = 0;              // DisableTorchFunctionSubclass
+__attribute__((tls_model("initial-exec"))) constinit thread_local int g_function_disabled = 0;  // DisableTorchFunctionSubclass
 PyObject* s_torch_function = nullptr;     // "__torch_function__"
-PyObject* g_default_torch_function = nullptr;  // TensorBase's own
 PyObject* g_disabled_torch_function = nullptr; // _disabled_torch_function_impl: asks for nothing
 
 struct OpCallable {
@@ -40,11 +40,12 @@ bool plain_type(PyTypeObject* t) {
          t == Py_TYPE(Py_None) || t == &DTypeType || t == &SizeType || t == &DeviceType_ || t == &PyComplex_Type || t == &MemoryFormatType;
 }
 
+// A subclass of Tensor without a __torch_function__ of its own asks too: what it inherits gives results its class.
 bool asks(PyObject* o) {
   PyTypeObject* t = Py_TYPE(o);
-  if (plain_type(t)) return false;
+  if (plain_type(t) || t == &TensorBaseType) return false;
   PyObject* f = _PyType_Lookup(t, s_torch_function);
-  return f && f != g_default_torch_function && f != g_disabled_torch_function && f != Py_None;
+  return f && f != g_disabled_torch_function && f != Py_None;
 }
 
 bool any_asks(PyObject* const* args, Py_ssize_t n) {
@@ -81,7 +82,6 @@ PyObject* structseq_type(const OpEntry& op) {
 
 PyObject* invoke_parsed(ParsedCall& c) {
   Results r;
-  if (c.op->card->forms & form::library) [[unlikely]] drop_python_results(r);
   {
     GilRelease release(c.work > 32768);
     c.op->invoke(*c.op, c.v, r);
@@ -137,7 +137,10 @@ PyObject* op_vectorcall_by_self(PyObject* self, PyObject* const* args, size_t na
   if (n == 0 || (!g_function_disabled && (function_modes || any_asks(args, n + nkw)))) return op_vectorcall(self, args, nargsf, kwnames);
   std::vector<PyObject*> moved(args + 1, args + n + nkw);
   int at = 0;
-  for (const OpEntry* e : as(self)->binding->packet->overloads) at = std::max(at, e->schema.find("self"));
+  {
+    const TableRead table;
+    for (const OpEntry* e : as(self)->binding->packet->overloads) at = std::max(at, e->schema.find("self"));
+  }
   if (n > at) {
     moved.insert(moved.begin() + at, args[0]);
     return op_vectorcall(self, moved.data(), size_t(n), kwnames);
@@ -150,6 +153,7 @@ PyObject* op_vectorcall_by_self(PyObject* self, PyObject* const* args, size_t na
   FB_PY_END(nullptr)
 }
 bool self_comes_later(const Packet& p) {
+  const TableRead table;
   for (const OpEntry* e : p.overloads)
     if (e->schema.find("self") > 0) return true;
   return false;
@@ -166,7 +170,7 @@ PyObject* op_repr(PyObject* o) {
 PyObject* op_doc(PyObject* o, void*) {
   const char* d = as(o)->binding->packet->doc;
   std::string s = d ? d : "";
-  for (const Signature& q : as(o)->binding->plain) s += (s.empty() ? "" : "\n") + q.op->schema.print();
+  for (const Signature& q : as(o)->binding->signatures().plain) s += (s.empty() ? "" : "\n") + q.op->schema.print();
   return PyUnicode_FromString(s.c_str());
 }
 PyObject* op_reduce(PyObject* o, PyObject*) {
@@ -320,9 +324,14 @@ PyObject* nb_sub(PyObject* a, PyObject* b) {
   return call_slot(slot_sub, a, b, "sub");
 }
 PyObject* nb_div(PyObject* a, PyObject* b) {
-  if (!is_tensor(a) && is_tensor(b) && !asks(b) && slot_reciprocal.binding) {
+  if (!is_tensor(a) && is_tensor(b) && slot_reciprocal.binding) {
     Scalar s;
     if (!(PyLong_Check(a) || PyFloat_Check(a) || PyComplex_Check(a) || scalar_from(a, s))) Py_RETURN_NOTIMPLEMENTED;
+    if (has_torch_function(b)) {
+      Obj f(PyObject_GetAttrString(reinterpret_cast<PyObject*>(TensorType), "__rtruediv__"));
+      PyObject* swapped[] = {b, a};
+      return f ? dispatch_torch_function(f.get(), swapped, 2, nullptr) : nullptr;
+    }
     Obj r(PyObject_CallOneArg(slot_reciprocal.method, b));
     return r ? call_slot(slot_mul, r.get(), a, "mul") : nullptr;
   }
@@ -437,12 +446,14 @@ PyObject* py_op_overloads(PyObject*, PyObject* name) {
   FB_PY_BEGIN
   Packet* p = find_packet(PyUnicode_AsUTF8(name));
   if (!p) Py_RETURN_NONE;
-  PyObject* l = PyList_New(0);
-  for (const OpEntry* e : p->overloads) {
-    Obj n(PyUnicode_FromString(e->schema.overload.empty() ? "default" : e->schema.overload.c_str()));
-    PyList_Append(l, n.get());
+  std::vector<std::string> names;
+  {
+    const TableRead table;
+    for (const OpEntry* e : p->overloads) names.push_back(e->schema.overload.empty() ? "default" : e->schema.overload);
   }
-  return l;
+  Obj l(checked(PyList_New(0)));
+  for (const std::string& n : names) checked(PyList_Append(l.get(), Obj(checked(PyUnicode_FromString(n.c_str()))).get()));
+  return l.release();
   FB_PY_END(nullptr)
 }
 // _op(name, overload or None, lowering=False): a callable for one overload, or for the whole packet; with `lowering` the
@@ -455,24 +466,29 @@ PyObject* py_op(PyObject*, PyObject* args) {
   Packet* p = find_packet(name);
   if (!p) Py_RETURN_NONE;
   if (!overload) {
-    auto* b = new Binding(binding_of(*p));
-    b->plain.insert(b->plain.end(), b->with_out.begin(), b->with_out.end());
-    for (Signature& s : b->plain) s.take_schema_defaults();
+    auto* l = new Signatures(binding_of(*p).signatures());
+    l->plain.insert(l->plain.end(), l->with_out.begin(), l->with_out.end());
+    for (Signature& s : l->plain) s.take_schema_defaults();
+    auto* b = new Binding;
+    b->packet = p;
+    b->now = l;
     PyObject* f = make_callable(&OpFunctionType, b, name, "torch.ops.aten");
     as(f)->call = op_vectorcall_by_schema;
     return f;
   }
   const std::string want = strcmp(overload, "default") == 0 ? "" : overload;
-  const Binding& b = binding_of(*p);
-  for (auto* list : {&b.plain, &b.with_out})
+  const Signatures& all = binding_of(*p).signatures();
+  for (auto* list : {&all.plain, &all.with_out})
     for (const Signature& s : *list)
       if (s.op->schema.overload == want) {
         if (lowering && (s.op->form != OpForm::functional || !s.op->card->body || s.op->card->forms & form::library)) Py_RETURN_NONE;
+        auto* only = new Signatures;
+        only->plain.push_back(s);
+        only->plain.back().take_schema_defaults();
+        only->with_out = only->plain;
         auto* one = new Binding;
         one->packet = p;
-        one->plain.push_back(s);
-        one->plain.back().take_schema_defaults();
-        one->with_out = one->plain;
+        one->now = only;
         PyObject* f = make_callable(&OpFunctionType, one, std::string(name) + "." + overload, "torch.ops.aten");
         if (lowering) {
           as(f)->call = op_vectorcall_lowering;
@@ -593,6 +609,13 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
+// Functions run on instances of this class as on plain tensors, unless it has a __torch_function__ other than Tensor's.
+int leave_functions_alone(PyTypeObject* type) {
+  PyObject* own = PyDict_GetItemWithError(TensorBaseType.tp_dict, s_torch_function);
+  if (!own || !g_disabled_torch_function || _PyType_Lookup(type, s_torch_function) != own) return 0;
+  return PyObject_SetAttr(reinterpret_cast<PyObject*>(type), s_torch_function, g_disabled_torch_function);
+}
+
 bool has_torch_function(PyObject* o) { return !g_function_disabled && asks(o); }
 
 PyObject* wrap_results(const OpEntry& op, Results& r) {
@@ -682,8 +705,6 @@ void init_ops(PyObject* m) {
   PyDict_SetItemString(dict, "__complex__", cm.get());
   Obj tf(PyDescr_NewClassMethod(&TensorBaseType, &default_torch_function_def));
   PyDict_SetItemString(dict, "__torch_function__", tf.get());
-  g_default_torch_function = tf.get();
-  Py_INCREF(g_default_torch_function);
 
   auto submodule = [&](const char* name) {
     PyObject* s = checked(PyModule_New((std::string("torch._C.") + name).c_str()));

@@ -6,6 +6,7 @@
 #include "autograd/node.h"
 #include "dispatch/levels.h"
 #include "dispatch/library.h"
+#include "dispatch/table_read.h"
 
 namespace fb::py {
 
@@ -484,43 +485,46 @@ bool scalar_from(PyObject* o, Scalar& s) {
 
 static std::unordered_map<const Packet*, Binding*> bindings;
 
+static const Signatures* signatures_of(const Packet& p) {
+  intern_names();
+  auto* l = new Signatures;
+  auto writes_out = [](const OpEntry& e) {  // derived, or a schema of its own that ends in a list of tensors to write
+    return e.form == OpForm::out || (!e.schema.args.empty() && e.schema.args.back().written && e.schema.args.back().name == "out");
+  };
+  const TableRead table;
+  for (const OpEntry* e : p.overloads) (writes_out(*e) ? l->with_out : l->plain).push_back(make_signature(*e));
+  return l;
+}
+
 void refresh_binding(const Packet& p) {
   const auto i = bindings.find(&p);
-  if (i == bindings.end()) return;
-  Binding* b = std::exchange(i->second, nullptr);
-  const Binding& made = binding_of(p);
-  b->plain = made.plain;
-  b->with_out = made.with_out;
-  i->second = b;
+  if (i != bindings.end()) i->second->now.store(signatures_of(p), std::memory_order_release);
 }
 
 const Binding& binding_of(const Packet& p) {
   Binding*& b = bindings[&p];
   if (!b) {
-    intern_names();
     b = new Binding;
     b->packet = &p;
-    auto writes_out = [](const OpEntry& e) {  // derived, or a schema of its own that ends in a list of tensors to write
-      return e.form == OpForm::out || (!e.schema.args.empty() && e.schema.args.back().written && e.schema.args.back().name == "out");
-    };
-    for (const OpEntry* e : p.overloads) (writes_out(*e) ? b->with_out : b->plain).push_back(make_signature(*e));
+    b->now = signatures_of(p);
   }
   return *b;
 }
 
 void parse_call(const Binding& b, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, ParsedCall& c) {
-  const std::vector<Signature>* list = &b.plain;
+  const Signatures& all = b.signatures();
+  const std::vector<Signature>* list = &all.plain;
   std::vector<PyObject*> spread;
   Obj spread_names;
   if (kwnames && has_out(kwnames, args + nargs)) {
-    if (b.with_out.empty()) raise_type(b.packet->name, "() got an unexpected keyword argument 'out'");
-    list = &b.with_out;
+    if (all.with_out.empty()) raise_type(b.packet->name, "() got an unexpected keyword argument 'out'");
+    list = &all.with_out;
     const Py_ssize_t nkw = PyTuple_GET_SIZE(kwnames);
     for (Py_ssize_t k = 0; k < nkw; ++k) {
       PyObject* o = args[nargs + k];
       if (!same_name(PyTuple_GET_ITEM(kwnames, k), s_out) || is_tensor(o) || !(PyTuple_Check(o) || PyList_Check(o))) continue;
       const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-      for (const Signature& s : b.with_out) {
+      for (const Signature& s : all.with_out) {
         if (Py_ssize_t(s.op->schema.returns.size()) != n) continue;
         // Rewrite the tuple as one keyword for each result.
         spread.assign(args, args + nargs);

@@ -1,5 +1,6 @@
 // Python arguments to the Values of one overload, without allocation in the usual case.
 #pragma once
+#include <atomic>
 #include <memory>
 
 #include "python/binding.h"
@@ -20,12 +21,17 @@ struct Signature {
 };
 
 // What a packet's name may mean: the overloads of a plain call, and those that take out=.
-struct Binding {
-  const Packet* packet = nullptr;
+struct Signatures {
   std::vector<Signature> plain, with_out;
 };
+struct Binding {
+  const Packet* packet = nullptr;
+  std::atomic<const Signatures*> now{nullptr};
+  const Signatures& signatures() const { return *now.load(std::memory_order_acquire); }
+};
 const Binding& binding_of(const Packet& p);
-// After an overload came or went: the same object, made anew.
+// After an overload came or went: the same object with other signatures. The old ones stay: a call that another thread
+// makes may be reading them.
 void refresh_binding(const Packet& p);
 
 constexpr int kMaxArgs = 40;

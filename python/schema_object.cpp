@@ -63,7 +63,7 @@ PyObject* py_has_kernel(PyObject*, PyObject* args) {
   const bool composite = e.card->kind == CardKind::composite && e.form == OpForm::functional;
   const bool visible = e.card->forms & form::visible;
   bool has = false;
-  if (e.card->forms & form::library) return PyBool_FromLong(library_kernel(e, library_key(k)) != nullptr);
+  if (e.card->forms & form::library) return PyBool_FromLong(library_has_kernel(e, library_key(k)));
   if (k == "CompositeImplicitAutograd") has = composite && !visible;
   else if (k == "CompositeExplicitAutograd") has = (composite && visible) || e.card->kind == CardKind::lowered || e.card->kind == CardKind::view;
   else if (k == "CPU") has = !composite && (!e.cpu.empty() || e.card->kind == CardKind::lowered || e.card->kind == CardKind::view || e.form != OpForm::functional);

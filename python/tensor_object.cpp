@@ -14,6 +14,8 @@
 
 namespace fb::py {
 
+int leave_functions_alone(PyTypeObject* type);  // ops.cpp
+
 PyTypeObject TensorMetaType{PyVarObject_HEAD_INIT(nullptr, 0)};
 PyTypeObject TensorBaseType{PyVarObject_HEAD_INIT(nullptr, 0)};
 PyTypeObject* TensorType = nullptr;
@@ -101,11 +103,13 @@ PyObject* new_object(Ref<TensorImpl> impl, PyTypeObject* type) {
   return o;
 }
 
+// A class with a __torch_dispatch__ and no __torch_function__ of its own gets results as they come from there.
 // Every subclass gets our deallocator: Python's own would clear the attributes before we could keep the object.
 int meta_init(PyObject* cls, PyObject* args, PyObject* kw) {
   if (PyType_Type.tp_init(cls, args, kw) < 0) return -1;
-  reinterpret_cast<PyTypeObject*>(cls)->tp_dealloc = tensor_dealloc;
-  return 0;
+  auto* type = reinterpret_cast<PyTypeObject*>(cls);
+  type->tp_dealloc = tensor_dealloc;
+  return takes_dispatch(type) ? leave_functions_alone(type) : 0;
 }
 
 }  // namespace
@@ -191,12 +195,21 @@ FB_GET(false, PyBool_FromLong(0))
 FB_GET(retains_grad, PyBool_FromLong(find_meta(t) && find_meta(t)->retains_grad))
 FB_GET(output_nr, PyLong_FromLong(find_meta(t) ? long(find_meta(t)->output_nr) : 0))
 FB_GET(cdata, PyLong_FromVoidPtr(t.impl()))
-FB_GET(T, wrap(op<"numpy_T">(t)))
-FB_GET(mT, wrap(op<"mT">(t)))
-FB_GET(H, wrap(op<"matrix_H">(t)))
-FB_GET(mH, wrap(op<"mH">(t)))
-FB_GET(real, wrap(op<"real">(t)))
-FB_GET(imag, wrap(op<"imag">(t)))
+
+// An attribute that is a tensor: a class with a __torch_function__ is asked, as func it gets Tensor.NAME.__get__.
+PyObject* ask_class(PyObject* o, const char* name) {
+  Obj descriptor(checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&TensorBaseType), name)));
+  Obj get(checked(PyObject_GetAttrString(descriptor.get(), "__get__")));
+  return dispatch_torch_function(get.get(), &o, 1, nullptr);
+}
+#define FB_GET_TENSOR(name, expr) FB_GET(name, has_torch_function(o) ? ask_class(o, #name) : wrap(expr))
+FB_GET_TENSOR(T, op<"numpy_T">(t))
+FB_GET_TENSOR(mT, op<"mT">(t))
+FB_GET_TENSOR(H, op<"matrix_H">(t))
+FB_GET_TENSOR(mH, op<"mH">(t))
+FB_GET_TENSOR(real, op<"real">(t))
+FB_GET_TENSOR(imag, op<"imag">(t))
+#undef FB_GET_TENSOR
 #undef FB_GET
 
 PyObject* get_base(PyObject* o, void*) {
@@ -211,6 +224,7 @@ PyObject* get_name(PyObject* o, void*) {
 }
 PyObject* get_data(PyObject* o, void*) {
   FB_PY_BEGIN
+  if (has_torch_function(o)) return ask_class(o, "data");
   const Tensor& t = unwrap(o);
   if (const Wrapped* w = wrapped_in(t)) {
     FB_CHECK(w->batch_dim < 0, ".data of a tensor of a function that is mapped (torch.vmap) cannot be had; use detach()");

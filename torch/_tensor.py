@@ -9,7 +9,7 @@ _getters = None
 
 def _default_torch_function(cls, func, types, args, kwargs):
     """Runs func with dispatch off; plain tensors among the results become instances of cls."""
-    if not all(issubclass(cls, t) or issubclass(t, cls) for t in types):
+    if not all(issubclass(cls, t) for t in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
         result = func(*args, **(kwargs or {}))

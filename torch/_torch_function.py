@@ -1,7 +1,38 @@
 """__torch_function__: who is asked when an argument of an operator is no plain tensor, and the modes above all."""
+import threading
+
 from torch import _C
 
-_modes = []
+
+class _OfThread(threading.local):
+    """A list of each thread's own."""
+
+    def __init__(self):
+        self.items = []
+
+    def __len__(self):
+        return len(self.items)
+
+    def __iter__(self):
+        return iter(self.items)
+
+    def __getitem__(self, i):
+        return self.items[i]
+
+    def append(self, x):
+        self.items.append(x)
+
+    def pop(self):
+        return self.items.pop()
+
+    def clear(self):
+        self.items.clear()
+
+    def extend(self, more):
+        self.items.extend(more)
+
+
+_modes = _OfThread()  # TorchFunctionModes, the innermost last
 
 
 def _overloaded(args, kwargs):
@@ -13,7 +44,7 @@ def _overloaded(args, kwargs):
         f = getattr(t, "__torch_function__", None)
         if f is None or f is _C._disabled_torch_function_impl or any(type(x) is t for x in found):
             return
-        if t in _plain_types() or getattr(f, "__func__", f) is getattr(_default(), "__func__", _default()):
+        if t in _plain_types():
             return
         for i, x in enumerate(found):
             if issubclass(t, type(x)):
@@ -31,10 +62,6 @@ def _overloaded(args, kwargs):
 def _plain_types():
     import torch
     return (torch.Tensor, torch.nn.Parameter)
-
-
-def _default():
-    return _C.TensorBase.__torch_function__
 
 
 def _public(func):

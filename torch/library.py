@@ -13,6 +13,7 @@ from torch._library import fake_impl
 from torch._library.autograd import make_autograd_kernel
 from torch._library.custom_ops import CustomOpDef, _Autograd, custom_op, device_key, find_def
 from torch._library.infer_schema import infer_schema
+from torch._library.vmap import make_vmap_kernel
 
 __all__ = ["Library", "CustomOpDef", "define", "impl", "custom_op", "triton_op", "wrap_triton", "register_fake",
            "impl_abstract", "register_autograd", "register_kernel", "register_vmap", "register_torch_dispatch",
@@ -341,26 +342,20 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
 
 
 def register_vmap(op, func=None, /, *, lib=None):
-    """register_vmap(op, func): the rule for torch.vmap, `func(info, in_dims, *args) -> (result, out_dims)`. May decorate."""
+    """register_vmap(op, func): the rule for torch.vmap, `func(info, in_dims, *args) -> (result, out_dims)`. May decorate.
+
+    Without a rule an operator runs once for each example. Raises NotImplementedError for operators of aten, which have their
+    own.
+    """
     def register(func):
         custom = find_def(op) if isinstance(op, (CustomOpDef, str, torch._ops.OpOverload)) else None
         if custom is not None:
             custom.register_vmap(func)
         else:
-            _vmap_rules[_lookup(op, "register_vmap")._full] = func
+            overload = _lookup(op, "register_vmap")
+            _library_of(overload._namespace, lib).impl(overload, make_vmap_kernel(overload, lambda: func), "FuncTorchBatched")
         return func
     return register if func is None else register(func)
-
-
-_vmap_rules = {}  # registry name -> function
-
-
-def vmap_rule_of(op):
-    """The rule registered for an OpOverload, or None."""
-    custom = find_def(op)
-    if custom is not None:
-        return custom._vmap
-    return _vmap_rules.get(op._full)
 
 
 def _dispatch_rule(overload, torch_dispatch_class, func):

@@ -61,6 +61,59 @@ Tensor additive(const Tensor& mask, DType type) {
 
 }  // namespace
 
+namespace {
+Tensor product(const Tensor& a, const Tensor& b) { return op<"matmul">(a, b); }
+Tensor turned(const Tensor& t) { return op<"transpose">(t, int64_t(-2), int64_t(-1)); }
+Tensor plus(const Tensor& a, const Tensor& b) { return !a.defined() ? b : b.defined() ? op<"add">(a, b) : a; }
+Tensor row_sums(const Tensor& a, const Tensor& b) { return op<"sum">(op<"mul">(a, b), Dims{-1}, true); }
+}  // namespace
+
+// With P = softmax(s q k' + mask), D = g v', r the row sums of P D and T = P (D - r), the first derivatives are s T k, s T' q and
+// P' g. x, y and z are what the loss takes of these three; elementwise products are written without a sign, transposes with '.
+std::array<Tensor, 4> flash_attention_backward::second(maybe_grad<0> x0, maybe_grad<1> y0, maybe_grad<2> z0, in<0> g0, in<1> q0, in<2> k0, in<3> v0,
+                                                       arg<7, bool> is_causal, in<8> mask0, arg<9, std::optional<double>> scale) {
+  const double s = attention::scale_of(*q0, *scale);
+  const int64_t heads = q0->size(1), shared = k0->size(1);
+  const bool half_type = is_half(q0->dtype());
+  auto wide = [&](const Tensor& t) { return half_type && t.defined() && is_half(t.dtype()) ? op<"to">(t, DType::f32) : t; };
+  auto of_all = [&](const Tensor& t) { return heads == shared || !t.defined() ? t : op<"repeat_interleave">(t, heads / shared, int64_t(1)); };
+  auto of_shared = [&](const Tensor& t) {  // a group of heads is one of key and value
+    if (heads == shared || !t.defined()) return t;
+    return op<"sum">(op<"view">(op<"contiguous">(t), Dims{t.size(0), shared, heads / shared, t.size(2), t.size(3)}), Dims{2}, false);
+  };
+  const Tensor g = wide(*g0), q = wide(*q0), k = of_all(wide(*k0)), v = of_all(wide(*v0)), x = wide(*x0), y = of_all(wide(*y0)), z = of_all(wide(*z0));
+  Tensor scores = op<"mul">(product(q, turned(k)), s);
+  const Tensor mask = *is_causal ? op<"tril">(op<"ones">(Dims{q.size(-2), k.size(-2)}, DType::boolean, std::nullopt, q.device())) : wide(*mask0);
+  if (mask.defined()) scores = op<"add">(scores, additive(mask, q.dtype()));
+  const Tensor p = op<"_safe_softmax">(scores, int64_t(-1)), d = product(g, turned(v)), d_off = op<"sub">(d, row_sums(p, d)), t = op<"mul">(p, d_off);
+  Tensor to_g, to_q, to_k, to_v, to_p, w;
+  if (x.defined()) {
+    to_k = op<"mul">(product(turned(t), x), s);
+    w = product(x, turned(k));
+  }
+  if (y.defined()) {
+    to_q = op<"mul">(product(t, y), s);
+    w = plus(w, product(q, turned(y)));
+  }
+  if (z.defined()) {
+    to_g = product(p, z);
+    to_p = product(g, turned(z));
+  }
+  if (w.defined()) {  // of T
+    w = op<"mul">(w, s);
+    const Tensor sums = row_sums(p, w), to_d = op<"mul">(p, op<"sub">(w, sums));
+    to_g = plus(to_g, product(to_d, v));
+    to_v = product(turned(to_d), g);
+    to_p = plus(to_p, op<"sub">(op<"mul">(w, d_off), op<"mul">(sums, d)));
+  }
+  if (to_p.defined()) {
+    const Tensor to_scores = op<"mul">(op<"mul">(p, op<"sub">(to_p, row_sums(p, to_p))), s);
+    to_q = plus(to_q, product(to_scores, k));
+    to_k = plus(to_k, product(turned(to_scores), q));
+  }
+  return {to_g, to_q, of_shared(to_k), of_shared(to_v)};
+}
+
 std::array<Tensor, 2> attention_math::body(const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask0, double dropout_p, bool is_causal, const Tensor& dropout_mask,
                                            std::optional<double> scale, bool enable_gqa) {
   constexpr auto name = "scaled_dot_product_attention";

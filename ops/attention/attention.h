@@ -46,8 +46,10 @@ struct flash_attention_backward : structured<flash_attention_backward> {
     auto like = [](const T& t) { return T::empty_strided(t.sizes(), attention::heads_inside(t.sizes()), t.options()); };
     return {like(q), like(k), like(v)};
   }
-  static std::array<Tensor, 4> no_rule(needs) { raise_not_implemented("fused attention has no second derivative; _scaled_dot_product_attention_math has one"); }
-  using vjp = rules<joint<no_rule, 0, 1, 2, 3>>;
+  // Composed of products: of grad_out, query, key and value, which out and logsumexp are functions of.
+  static std::array<Tensor, 4> second(maybe_grad<0> x, maybe_grad<1> y, maybe_grad<2> z, in<0> g, in<1> query, in<2> key, in<3> value, arg<7, bool> is_causal,
+                                      in<8> mask, arg<9, std::optional<double>> scale);
+  using vjp = rules<joint<second, 0, 1, 2, 3>>;
 };
 FB_CARD(flash_attention_backward)
 

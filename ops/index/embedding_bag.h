@@ -30,6 +30,9 @@ struct _embedding_bag_dense_backward : structured<_embedding_bag_dense_backward>
              " must have one element for each of indices, of shape ", indices.sizes());
     return T::empty(Ints{num_weights, g.sizes()[1]}, g.options());
   }
+  static std::array<Tensor, 2> second(grad<0> u, in<0> g, in<1> indices, in<2> map, in<3> sizes, in<4> places, arg<6, bool> scale, arg<7, int64_t> mode,
+                                      in<8> per_sample, arg<9, int64_t> padding, needs want);
+  using vjp = rules<joint<second, 0, 8>>;
 };
 FB_CARD(_embedding_bag_dense_backward)
 
@@ -44,6 +47,8 @@ struct _embedding_bag_per_sample_weights_backward : structured<_embedding_bag_pe
              " and weight of shape ", weight.sizes(), " must be matrices of one width");
     return T::empty(Ints{indices.numel()}, g.options());
   }
+  static std::array<Tensor, 2> second(grad<0> u, in<0> g, in<1> weight, in<2> indices, in<4> map, arg<6, int64_t> padding, needs want);
+  using vjp = rules<joint<second, 0, 1>>;
 };
 FB_CARD(_embedding_bag_per_sample_weights_backward)
 
@@ -64,6 +69,9 @@ struct _embedding_bag_backward : lowered<_embedding_bag_backward> {
     return op<"_embedding_bag_dense_backward">(g, indices, bag_of_each(indices, offsets, map), sizes, places, num_weights, scale, mode,
                                                per_sample, padding);
   }
+  static std::array<Tensor, 2> second(grad<0> u, in<0> g, in<1> indices, in<2> offsets, in<3> map, in<4> sizes, in<5> places, arg<7, bool> scale,
+                                      arg<8, int64_t> mode, in<10> per_sample, arg<11, int64_t> padding, needs want);
+  using vjp = rules<joint<second, 0, 10>>;
 };
 FB_CARD(_embedding_bag_backward)
 

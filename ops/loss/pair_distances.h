@@ -2,7 +2,6 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
-#include "ops/loss/reduction.h"
 
 namespace fb::cards {
 
@@ -38,7 +37,9 @@ struct cdist_backward : structured<cdist_backward> {
              " and type ", a.dtype(), ", they have ", g.sizes(), " ", g.dtype(), " and ", dist.sizes(), " ", dist.dtype());
     return T::empty(pairs::with_rows(batch, a.size(-2), a.size(-1)), a.options());
   }
-  using vjp = rules<wrt<0, loss::no_rule<"_cdist_backward">>, wrt<1, loss::no_rule<"_cdist_backward">>, wrt<2, loss::no_rule<"_cdist_backward">>>;
+  // In grad_output, both sets and the distances, which are a function of the sets by a rule of their own.
+  static std::array<Tensor, 4> second(grad<0> u, in<0> g, in<1> a, in<2> b, arg<3, double> p, in<4> dist, needs want);
+  using vjp = rules<joint<second, 0, 1, 2, 4>>;
 };
 FB_CARD(cdist_backward)
 struct cdist_forward : structured<cdist_forward> {
@@ -70,7 +71,10 @@ struct euclidean_dist : lowered<euclidean_dist> {
     const Tensor right = op<"cat">(std::vector<Tensor>{b, op<"ones_like">(sb), sb}, int64_t(-1));
     return op<"sqrt">(op<"clamp_min">(op<"matmul">(left, op<"transpose">(right, int64_t(-2), int64_t(-1))), int64_t(0)));
   }
-  static Tensor ratio(const Tensor& g, const Tensor& dist) { return op<"masked_fill">(op<"div">(g, dist), op<"eq">(dist, int64_t(0)), 0.0); }
+  static Tensor ratio(const Tensor& g, const Tensor& dist) {
+    const Tensor none = op<"eq">(dist, int64_t(0));
+    return op<"masked_fill">(op<"div">(g, op<"masked_fill">(dist, none, 1.0)), none, 0.0);
+  }
   static Tensor d_x1(grad<0> g, in<0> a, in<1> b, result<> dist) {
     const Tensor r = ratio(*g, *dist);
     return op<"sub">(op<"mul">(*a, op<"sum">(r, Dims{-1}, true)), op<"matmul">(r, *b));
@@ -112,7 +116,8 @@ struct pdist_backward : structured<pdist_backward> {
     FB_CHECK(g.sizes() == dist.sizes() && g.dtype() == x.dtype() && dist.dtype() == x.dtype(), "_pdist_backward: grad has shape ", g.sizes(), ", pdist ", dist.sizes());
     return T::empty(x.sizes(), x.options());
   }
-  using vjp = rules<wrt<0, loss::no_rule<"_pdist_backward">>, wrt<1, loss::no_rule<"_pdist_backward">>>;
+  static std::array<Tensor, 3> second(grad<0> u, in<0> g, in<1> x, arg<2, double> p, in<3> dist, needs want);
+  using vjp = rules<joint<second, 0, 1, 3>>;
 };
 FB_CARD(pdist_backward)
 struct pdist_forward : structured<pdist_forward> {

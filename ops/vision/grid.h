@@ -21,6 +21,10 @@ template <class T> Dims check(const char* name, const T& x, const T& grid, int64
   }
   return out;
 }
+// Gradients of a loss that takes u of the input's gradient and v of the grid's (either may be absent): with respect to
+// grad_output, the input and the grid. Of `nd` spatial dimensions.
+std::array<Tensor, 3> second_derivatives(int64_t nd, const Tensor& u, const Tensor& v, const Tensor& g, const Tensor& x, const Tensor& grid, int64_t mode,
+                                         int64_t padding, bool corners);
 }  // namespace grid_sampling
 
 #define FB_GRID_SAMPLER(N)                                                                                              \
@@ -35,6 +39,11 @@ template <class T> Dims check(const char* name, const T& x, const T& grid, int64
                of, " and type ", x.dtype(), ", got ", g.sizes(), " and ", g.dtype());                                   \
       return {mask.p[0] ? T::empty(x.sizes(), x.options()) : T(), T::empty(grid.sizes(), grid.options())};               \
     }                                                                                                                   \
+    static std::array<Tensor, 3> second(maybe_grad<0> u, maybe_grad<1> v, in<0> g, in<1> x, in<2> grid, arg<3, int64_t> mode, arg<4, int64_t> pad, \
+                                        arg<5, bool> corners) {                                                         \
+      return grid_sampling::second_derivatives(N, *u, *v, *g, *x, *grid, *mode, *pad, *corners);                        \
+    }                                                                                                                   \
+    using vjp = rules<joint<second, 0, 1, 2>>;                                                                          \
   };                                                                                                                    \
   FB_CARD(grid_sampler_##N##d_backward)                                                                                 \
   struct grid_sampler_##N##d : structured<grid_sampler_##N##d> {                                                        \

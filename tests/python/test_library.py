@@ -1,4 +1,6 @@
 """torch.library: operators, kernels, shape rules and derivatives from outside. Expected values are PyTorch 2.14's."""
+import threading
+import time
 from typing import List, Optional, Sequence, Tuple, Union
 
 import pytest
@@ -521,6 +523,7 @@ def test_cpp_library_that_is_wrong(tmp_path):
     with pytest.raises(OSError):
         torch.ops.load_library(str(tmp_path / "absent.so"))
 
+# ---- torch.vmap ----
 
 @pytest.mark.filterwarnings("ignore:vmap")
 def test_vmap_over_an_operator_is_a_loop():
@@ -529,3 +532,142 @@ def test_vmap_over_an_operator_is_a_loop():
         return (x * 2).sum(dim)
     x = torch.arange(60.).view(3, 4, 5)
     assert torch.equal(torch.vmap(lambda a: double_sum(a, 0))(x), (x * 2).sum(1))
+
+
+@pytest.mark.filterwarnings("error")
+def test_vmap_by_a_rule(ns):
+    @custom_op(f"{ns}::scale", mutates_args=())
+    def scale(x: Tensor, a: float, b: Tensor) -> Tensor:
+        return x * a + b
+    scale.register_autograd(lambda ctx, g: (g * ctx.a, None, g), setup_context=lambda ctx, inputs, output: setattr(ctx, "a", inputs[1]))
+    seen = []
+
+    @scale.register_vmap
+    def rule(info, in_dims, x, a, b):
+        seen.append((info.batch_size, info.randomness, in_dims, tuple(x.shape)))
+        return scale(x.movedim(in_dims[0], 0), a, b.expand(info.batch_size, *b.shape[-1:])), 0
+
+    x = torch.arange(6.).view(3, 2)
+    b = torch.tensor([10., 20., 30.])
+    assert torch.equal(torch.vmap(lambda v: scale(v, 2., b), in_dims=1)(x), (x.t() * 2 + b))
+    assert seen == [(2, "error", (1, None, None), (3, 2))]
+    # Two levels: the rule of the inner one calls the operator at the outer one, whose rule is asked again.
+    seen.clear()
+    y = torch.arange(12.).view(2, 2, 3)
+    assert torch.equal(torch.vmap(torch.vmap(lambda v: scale(v, 2., b)))(y), y * 2 + b) and len(seen) == 2
+    # The gradient of every example goes through the operator's own derivative.
+    g = torch.vmap(torch.func.grad(lambda v: scale(v, 2., b).sum()))(y[0])
+    assert torch.equal(g, torch.full((2, 3), 2.))
+    # Another rule takes the place of the first.
+    scale.register_vmap(lambda info, in_dims, x, a, b: (x * 0, in_dims[0]))
+    assert torch.equal(torch.vmap(lambda v: scale(v, 2., b), in_dims=1)(x), torch.zeros(2, 3))
+
+
+def test_vmap_rules_of_lists_and_of_single_registrations(ns):
+    torch.library.define(f"{ns}::both", "(Tensor[] xs, *, int k=3) -> Tensor[]")
+    torch.library.impl(f"{ns}::both", "cpu", lambda xs, k=3: [x * k for x in xs])
+    told = []
+
+    def rule(info, in_dims, xs, k=3):
+        told.append((in_dims, k))
+        return [x * k for x in xs], [0, None]
+    torch.library.register_vmap(f"{ns}::both", rule)
+    op = getattr(torch.ops, ns).both
+    a, b = torch.vmap(lambda x: op([x, torch.ones(2)], k=4))(torch.ones(2, 3))
+    assert told == [(([0, None],), 4)] and torch.equal(a, torch.full((2, 3), 4.)) and torch.equal(b, torch.full((2, 2), 4.))
+    torch.library.register_vmap(f"{ns}::both", lambda info, in_dims, xs, k=3: [x for x in xs])
+    with pytest.raises(RuntimeError):
+        torch.vmap(lambda x: op([x]))(torch.ones(2, 3))
+    with pytest.raises(NotImplementedError):
+        torch.library.register_vmap("aten::sin", rule)
+
+
+# ---- threads ----
+
+def _race(call, change, seconds=1.5):
+    """Three threads call while one registers; what a call raised, in any of them, is raised here."""
+    stop, errors, calls = threading.Event(), [], [0]
+
+    def run():
+        try:
+            while not stop.is_set():
+                call()
+                calls[0] += 1
+        except Exception as error:
+            errors.append(error)
+            stop.set()
+    threads = [threading.Thread(target=run) for _ in range(3)]
+    for t in threads:
+        t.start()
+    end = time.monotonic() + seconds
+    changes = 0
+    while not stop.is_set() and time.monotonic() < end:
+        change()
+        changes += 1
+    stop.set()
+    for t in threads:
+        t.join()
+    if errors:
+        raise errors[0]
+    assert calls[0] > 10 and changes > 10
+
+
+def test_kernels_change_while_others_run(ns):
+    lib = Library(ns, "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", lambda x: x + 1, "CompositeExplicitAutograd")
+    op = getattr(torch.ops, ns).f
+    x = torch.zeros(40000)  # large enough for the interpreter's lock to be given back meanwhile
+
+    def call():
+        assert op(x)[0].item() in (1, 2)
+
+    def change():
+        more = Library(ns, "IMPL")
+        more.impl("f", lambda x: x + 2, "CPU")
+        more._destroy()
+    _race(call, change)
+    lib._destroy()
+
+
+def test_overloads_join_and_leave_while_others_call(ns):
+    lib = Library(ns, "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", lambda x: x + 1, "CPU")
+    op = getattr(torch.ops, ns).f
+    x = torch.zeros(3)
+
+    class Index:  # asked for by the parser of arguments, which so gives other threads the interpreter
+        def __index__(self):
+            time.sleep(0)
+            return 0
+
+    def call():
+        assert op(x)[0].item() == 1
+        torch.sum(x, Index())
+
+    def change():
+        more = Library(ns, "FRAGMENT")
+        more.define("f.other(Tensor x, int n) -> Tensor")
+        more.impl("f.other", lambda x, n: x + n, "CPU")
+        assert op(x, 5)[0].item() == 5
+        more._destroy()
+    _race(call, change)
+    lib._destroy()
+
+
+def test_results_of_several_kinds_in_threads(ns):
+    @custom_op(f"{ns}::f", mutates_args=())
+    def f(x: Tensor, n: int) -> Tuple[Tensor, int]:
+        return x + n, n
+
+    def call():
+        for n in (3, 7):
+            t, k = f(torch.zeros(2), n)
+            assert k == n and t[0].item() == n
+    _race(call, lambda: time.sleep(0.01))
+    # At a level of vmap the tensor is the level's, the number stays.
+    f.register_vmap(lambda info, in_dims, x, n: (f(x, n), (0, None)))
+    ks = []
+    out = torch.vmap(lambda v: (lambda r: (ks.append(r[1]), r[0])[1])(f(v, 5)))(torch.zeros(4, 2))
+    assert ks == [5] and torch.equal(out, torch.full((4, 2), 5.))

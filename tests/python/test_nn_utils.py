@@ -3,6 +3,7 @@
 import copy
 import pickle
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch._C")
@@ -100,7 +101,7 @@ def test_spectral_norm_old_and_new():
     for make in (utils.spectral_norm, parametrizations.spectral_norm):
         m = make(nn.Linear(5, 4), n_power_iterations=50)
         m(torch.ones(1, 5))
-        assert abs(torch.linalg.svdvals(m.weight.detach())[0].item() - 1) < 1e-4
+        assert abs(np.linalg.svd(m.weight.detach().numpy(), compute_uv=False)[0] - 1) < 1e-4
         m.eval()
         assert torch.equal(m(torch.ones(1, 5)), m(torch.ones(1, 5)))
     old = utils.spectral_norm(nn.Linear(5, 4))
@@ -109,6 +110,7 @@ def test_spectral_norm_old_and_new():
     assert not old._forward_pre_hooks and isinstance(old.weight, nn.Parameter)
 
 
+@pytest.mark.skipif(not hasattr(torch, "matrix_exp"), reason="the operators of linear algebra are needed")
 @pytest.mark.parametrize("shape", [(3, 3), (5, 3), (3, 5)])
 @pytest.mark.parametrize("how", ["matrix_exp", "cayley", "householder"])
 @pytest.mark.parametrize("base", [True, False])

@@ -65,22 +65,36 @@ def _batched(cls, args, level, info):
         raise RuntimeError(f"{cls.__name__} says generate_vmap_rule=True and defines vmap; only one of them can be the rule")
     if not (cls.generate_vmap_rule or own_rule):
         raise RuntimeError(f"{cls.__name__} must define the staticmethod vmap, or say generate_vmap_rule=True, to be used within torch.vmap")
-    in_dims = tree_map(lambda x: _levels.maybe_get_bdim(x) if _at(x, level) else None, args)
-    inner = tree_map(lambda x: _levels.get_unwrapped(x) if _at(x, level) else x, args)
     if own_rule:
-        result = _levels._outside(lambda: cls.vmap(info, in_dims, *inner), level)
-        if not (isinstance(result, tuple) and len(result) == 2):
-            raise RuntimeError(f"the vmap of {cls.__name__} must return a tuple (outputs, out_dims)")
-        outputs, out_dims = result
-    else:
-        function, kept = _vmapped(cls, in_dims, info)
-        outputs = _levels._outside(lambda: function.apply(*inner), level)
-        out_dims = kept["out_dims"]
+        return batched_by_rule(cls.__name__, cls.vmap, args, {}, level, info)
+    in_dims, inner = _taken_apart(args, level)
+    function, kept = _vmapped(cls, in_dims, info)
+    outputs = _levels._outside(lambda: function.apply(*inner), level)
+    return _with_dims(cls.__name__, outputs, kept["out_dims"], level)
+
+
+def _taken_apart(args, level):
+    """(which dimension is the batch of each tensor, None for what has none; the arguments as they are outside of the level)"""
+    return (tree_map(lambda x: _levels.maybe_get_bdim(x) if _at(x, level) else None, args),
+            tree_map(lambda x: _levels.get_unwrapped(x) if _at(x, level) else x, args))
+
+
+def _with_dims(name, outputs, out_dims, level):
     flat, spec = tree_flatten(outputs)
     dims = torch._functorch.vmap._broadcast_to_and_flatten(out_dims, spec)
     if dims is None:
-        raise RuntimeError(f"the vmap of {cls.__name__} returned out_dims {out_dims}, which do not fit its outputs")
+        raise RuntimeError(f"the vmap of {name} returned out_dims {out_dims}, which do not fit its outputs")
     return tree_unflatten([_levels._add_batch_dim(x, d, level) if d is not None and _is_tensor(x) else x for x, d in zip(flat, dims)], spec)
+
+
+def batched_by_rule(name, rule, args, kwargs, level, info):
+    """What `rule(info, in_dims, *args, **kwargs) -> (outputs, out_dims)` makes of a call at a level of vmap."""
+    in_dims, inner = _taken_apart(args, level)
+    keywords = _taken_apart(kwargs, level)[1]
+    result = _levels._outside(lambda: rule(info, in_dims, *inner, **keywords), level)
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise RuntimeError(f"the vmap of {name} must return a tuple (outputs, out_dims)")
+    return _with_dims(name, *result, level)
 
 
 class _Context:

@@ -61,19 +61,25 @@ def make_autograd_kernel(op, info):
     """
     name = f"GeneratedBackwardFor_{op._namespace}_{op._opname}_{op._overloadname}"
 
-    def forward(ctx, shape, positional_count, keywords, *leaves):
-        args = _unflatten(leaves, shape)
+    returns = op._schema.returns
+    one_list = len(returns) == 1 and str(returns[0].type).startswith("List")
+
+    def forward(shape, positional_count, keywords, *leaves):
         with _Below():
-            result = op(*args, **keywords)
+            result = op(*_unflatten(leaves, shape), **keywords)
+        return tuple(result) if isinstance(result, list) else result
+
+    def setup_context(ctx, inputs, output):
+        shape, _, keywords, *leaves = inputs
+        ctx._inputs = shape
         if info.setup_context is not None:
             kw = {"keyword_only_inputs": keywords} if keywords else {}
-            info.setup_context(ctx=ctx, inputs=tuple(args), output=result, **kw)
-        ctx._inputs = shape
-        if isinstance(result, (list, tuple)):
-            ctx._results = type(result) if type(result) in (list, tuple) else tuple
-            return tuple(result)
-        ctx._results = None
-        return result
+            info.setup_context(ctx=ctx, inputs=tuple(_unflatten(leaves, shape)), output=list(output) if one_list else output, **kw)
+
+    def vmap(info, in_dims, shape, positional_count, keywords, *leaves):
+        # At a level of vmap the operator itself is called, which has a rule or is a loop.
+        from torch._functorch.vmap import restore_vmap
+        return restore_vmap(lambda *leaves: op(*_unflatten(leaves, shape), **keywords), tuple(in_dims[3:]), *info)(*leaves)
 
     def backward(ctx, *grads):
         if info.backward is None:
@@ -81,7 +87,7 @@ def make_autograd_kernel(op, info):
         shape = ctx._inputs
         needs = ctx.needs_input_grad
         # The three leading arguments are this module's own.
-        grads = (list(grads),) if ctx._results is list and len(op._schema.returns) == 1 else grads
+        grads = (list(grads),) if one_list else grads
         view = _UsersContext(ctx, tuple(_unflatten(needs[3:], shape)))
         result = info.backward(view, *grads)
         result = list(result) if isinstance(result, tuple) else [result]
@@ -100,7 +106,8 @@ def make_autograd_kernel(op, info):
                 flat.extend(g)
         return (None, None, None, *flat)
 
-    node = type(name, (torch.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+    node = type(name, (torch.autograd.Function,), {"forward": staticmethod(forward), "setup_context": staticmethod(setup_context),
+                                                   "backward": staticmethod(backward), "vmap": staticmethod(vmap)})
 
     def kernel(*args, **kwargs):
         positional, keywords = _with_defaults(op, args, kwargs)

@@ -4,6 +4,7 @@ from torch import _C
 from torch._library import fake_impl
 from torch._library.autograd import make_autograd_kernel
 from torch._library.infer_schema import infer_schema
+from torch._library.vmap import make_vmap_kernel
 
 _DEVICE_KEYS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}
 _defs = {}
@@ -144,8 +145,14 @@ class CustomOpDef:
         self._autograd.backward, self._autograd.setup_context = backward, setup_context
 
     def register_vmap(self, func=None):
-        """Registers the rule for torch.vmap: `func(info, in_dims, *args) -> (result, out_dims)`. May be used as a decorator."""
+        """Registers the rule for torch.vmap: `func(info, in_dims, *args) -> (result, out_dims)`. May be used as a decorator.
+
+        `info` has batch_size and randomness; `in_dims` says for each argument which dimension is the batch, None where there
+        is none, a list of these for a list of tensors; `args` are whole batches. `out_dims` says the same of the results.
+        """
         def inner(func):
+            if self._vmap is None:
+                self._lib.impl(self._name, make_vmap_kernel(self._opoverload, lambda: self._vmap), "FuncTorchBatched")
             self._vmap = func
             return func
         return inner if func is None else inner(func)

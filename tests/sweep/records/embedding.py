@@ -77,8 +77,6 @@ for name in ("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only"):
         holds=only_output(bag),
         types="f",
         grad=True if name == "embedding_bag" else None,
-        skip={"forward": "derived from the second derivative, which neither the reference has"} if name == "embedding_bag" else None,
-        second=False,
         mixed=False,
     )
 MAP = ints(0, 0, 2, 2, 3, 3)
@@ -112,7 +110,6 @@ op(
     ),
     bag_gradient,
     types="f",
-    grad=None,
     mixed=False,
 )
 op(
@@ -125,7 +122,6 @@ op(
         g, i, np.repeat(np.arange(len(g)), np.diff([*offsets, len(i)])), sizes, places, rows, by_count, mode, weights, padding
     ),
     types="f",
-    grad=None,
     mixed=False,
 )
 op(
@@ -133,7 +129,6 @@ op(
     calls(call(T(4, 2), T(6, 2), AT, BAGS, MAP, 0), call(T(4, 2), T(6, 2), AT, BAGS, MAP, 0, 1)),
     lambda g, w, i, offsets, m, mode, padding=-1: np.array([0.0 if r == padding else g[b] @ w[r] for r, b in zip(i, m)]),
     types="f",
-    grad=None,
     mixed=False,
     tol=4,
 )

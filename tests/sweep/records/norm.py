@@ -214,3 +214,58 @@ op(
     types="fc",
     tol=4,
 )
+
+
+def except_dim(v, p=2, dim=0):
+    if dim == -1:
+        return (np.abs(v) ** p).sum() ** (1 / p)
+    axes = tuple(d for d in range(v.ndim) if d != dim)
+    return (np.abs(v) ** p).sum(axes, keepdims=True) ** (1 / p)
+
+
+op(
+    "norm_except_dim",
+    calls(*[call(T(2, 3, 4), 2, d) for d in (0, 1, 2, -1)], call(T(3, 4), 3, 1), call(T(3)), errors=[bad(IndexError, T(2, 3), 2, 2, says="2")]),
+    except_dim,
+    types="f",
+    open="c",
+    tol=4,
+)
+split = [call(T(2, 3, 4), T(2, 1, 1), 0), call(T(2, 3, 4), T(1, 1, 4), 2), call(T(3, 4), T(1, 4), 1)]
+op(
+    "_weight_norm",
+    calls(*split, call(T(2, 3, 4), T(1, 3, 1), 1), call(T(3, 4), T(1), -1)),
+    lambda v, g, dim=0: v * (g / except_dim(v, 2, dim)),
+    types="f",
+    open="c",
+    tol=6,
+)
+op(
+    "_weight_norm_interface",
+    calls(*split),
+    lambda v, g, dim=0: (v * (g / except_dim(v, 2, dim)), except_dim(v, 2, dim)),
+    types="f",
+    open="c",
+    tol=6,
+    grad=None,
+)
+
+
+def weight_back(grad, v, g, n, dim):
+    axes = tuple(d for d in range(v.ndim) if d != dim)
+    along = (grad * v).sum(axes, keepdims=True) / n
+    return g / n * (grad - v * along / n), along
+
+
+V = np.random.default_rng(3).normal(size=(2, 3))
+for name in ("_weight_norm_interface_backward", "_weight_norm_differentiable_backward"):
+    op(
+        name,
+        calls(*[call(T(2, 3), T(2, 3, values=V), T(*s), T(*s, values=except_dim(V, 2, d)), d).but(layouts=False) for d, s in ((0, (2, 1)), (1, (1, 3)))]),
+        weight_back,
+        types="w",
+        open="fc",
+        tol=20,
+        grad=None,
+        mixed=False,
+    )
