@@ -195,7 +195,8 @@ class Reach:
             if source is None or name.startswith("__") and name not in ("__name__", "__qualname__", "__module__", "__doc__"):
                 raise Unsupported(f"the attribute {name} of a function")
             return self.outside(getattr(obj, name), source.attr(name))
-        if t in allowed.CONSTANT_TYPES or t in allowed.LOCAL_TYPES or t in (torch.finfo, torch.iinfo) or t.__module__ in ("builtins", "torch.return_types", "torch._C"):
+        if t in allowed.CONSTANT_TYPES or t in allowed.LOCAL_TYPES or t in (torch.finfo, torch.iinfo) or t.__module__ in ("torch.return_types", "torch._C") \
+                or t.__module__ == "builtins" and not t.__flags__ & 512:   # a class of Python's can be there, too, where globals have no name
             return getattr(obj, name)
         if isinstance(obj, tuple) and hasattr(t, "_fields"):
             return getattr(obj, name)
