@@ -3,8 +3,10 @@
 #include <mutex>
 
 #include "autograd/node.h"
+#include "compile/fuse/parts.h"
 #include "compile/fuse/plan.h"
 #include "compile/fuse/reductions.h"
+#include "compile/fuse/scans.h"
 #include "compile/point_call.h"
 #include "compile/triton/launch.h"
 #include "core/error.h"
@@ -13,7 +15,8 @@
 namespace fb::compile {
 
 struct Compiled {
-  Graph graph;
+  Graph graph;                  // as it was given, for operators one by one
+  Graph parts;                  // as it is planned
   std::vector<const Tensor*> constants;
   std::mutex lock;
   std::vector<std::unique_ptr<Plan>> plans;
@@ -27,7 +30,8 @@ constexpr size_t kMostPlans = 512;  // of one graph; where shapes differ ever mo
 Compiled* make(Graph g) {
   auto* c = new Compiled;
   c->graph = std::move(g);
-  for (const auto& n : c->graph.nodes)
+  c->parts = in_parts(c->graph);
+  for (const auto& n : c->parts.nodes)
     if (!n.op && n.constant.defined()) c->constants.push_back(&n.constant);
   return c;
 }
@@ -42,7 +46,7 @@ const Plan& plan_for(Compiled& c, TensorImpl* const* inputs) {
       c.last.store(q.get(), std::memory_order_release);
       return *q;
     }
-  auto fresh = make_plan(c.graph, inputs);
+  auto fresh = make_plan(c.parts, inputs);
   p = fresh.get();
   c.plans.push_back(std::move(fresh));
   c.last.store(p, std::memory_order_release);
@@ -69,17 +73,17 @@ void call(Compiled& c, TensorImpl* const* inputs, Tensor* outputs) {
       full = c.plans.size() >= kMostPlans;
     }
     if (full) {
-      const auto once = make_plan(c.graph, inputs);
-      if (!once->eager && run_plan(*once, c.graph, inputs, c.constants, outputs)) return;
+      const auto once = make_plan(c.parts, inputs);
+      if (!once->eager && run_plan(*once, c.parts, inputs, c.constants, outputs)) return;
       return run_eagerly(c.graph, inputs, outputs);
     }
     const Plan& p = plan_for(c, inputs);
-    if (!p.eager && run_plan(p, c.graph, inputs, c.constants, outputs)) return;
+    if (!p.eager && run_plan(p, c.parts, inputs, c.constants, outputs)) return;
   }
   run_eagerly(c.graph, inputs, outputs);  // raises what an operator raises
 }
 
-std::string describe(Compiled& c, TensorImpl* const* inputs) { return text_of(plan_for(c, inputs), c.graph); }
+std::string describe(Compiled& c, TensorImpl* const* inputs) { return text_of(plan_for(c, inputs), c.parts); }
 
 // ---- a single call ----
 
@@ -96,13 +100,24 @@ bool accepts(const OpEntry& op, const Value* args, std::string* why) {
     PointCall c;
     return prepare_point(op, args, c, why);
   }
-  if (!find_tile_reduction(op.card->schema)) return no("its card has no passes");
+  if (!find_tile_reduction(op.card->schema) && !find_tile_scan(op.card->schema) && !has_parts(op)) return no("its card has neither passes nor a chain");
   // One element or none: there is nothing to loop over, and the operator itself is called.
   if (args[0].tag == Tag::tensor && (args[0].tensor().ndim() == 0 || args[0].tensor().numel() == 0)) return true;
   Results shape;
   shape_of(op, args, shape);
   std::vector<Tensor> results;
   for (int i = 0; i < shape.size(); ++i) results.push_back(shape[i]);
+  if (ScanCall s; prepare_scan(op, args, results, s, why)) return true;
+  if (has_parts(op)) {
+    Graph g;
+    std::vector<Graph::Argument> as(op.schema.args.size());
+    for (size_t i = 0; i < as.size(); ++i) {
+      if (args[i].tag == Tag::tensor) as[i].refs = {{g.input(), 0}};
+      else as[i].value = args[i];
+    }
+    g.call(op, std::move(as));
+    if (in_parts(g).nodes.size() > g.nodes.size()) return true;
+  }
   ReductionCall c;
   return prepare_reduction(op, args, results, c, why);
 }
@@ -125,8 +140,9 @@ void run(const OpEntry& op, const Value* args, Results& out) {
   for (int i = 0; i < shape.size(); ++i) g.outputs.push_back({node, i});
   std::vector<Tensor> results(g.outputs.size());
   GradMode no(false);
-  const auto plan = make_plan(g, inputs.data());
-  if (plan->eager || !run_plan(*plan, g, inputs.data(), {}, results.data())) run_eagerly(g, inputs.data(), results.data());
+  const Graph parts = in_parts(g);
+  const auto plan = make_plan(parts, inputs.data());
+  if (plan->eager || !run_plan(*plan, parts, inputs.data(), {}, results.data())) run_eagerly(g, inputs.data(), results.data());
   for (Tensor& t : results) out.push(std::move(t));
 }
 

@@ -11,6 +11,7 @@
   }
 FB_SECTION(fb::compile::TileCard, fb_tile_cards)
 FB_SECTION(fb::compile::TileReduction, fb_tile_reductions)
+FB_SECTION(fb::compile::TileScan, fb_tile_scans)
 FB_SECTION(fb::compile::TileRead, fb_tile_reads)
 #undef FB_SECTION
 
@@ -35,7 +36,12 @@ const TileReduction* find_tile_reduction(const char* schema) {
   const TileReduction* r = find(__start_fb_tile_reductions, __stop_fb_tile_reductions, schema);
   return r && r->passes ? r : nullptr;
 }
+const TileScan* find_tile_scan(const char* schema) {
+  const TileScan* s = find(__start_fb_tile_scans, __stop_fb_tile_scans, schema);
+  return s && s->floating ? s : nullptr;
+}
 const TileRead* find_tile_read(const char* schema) { return find(__start_fb_tile_reads, __stop_fb_tile_reads, schema); }
 Span<TileReduction> all_tile_reductions() { return {__start_fb_tile_reductions, __stop_fb_tile_reductions - __start_fb_tile_reductions}; }
+Span<TileScan> all_tile_scans() { return {__start_fb_tile_scans, __stop_fb_tile_scans - __start_fb_tile_scans}; }
 
 }  // namespace fb::compile

@@ -40,6 +40,17 @@ struct TileReduction {
   void (*numbers)(const Value* args, int64_t count, double* to);
 };
 
+// A step of a chain along lines (ops/scan/chains.h), in one type of states.
+struct TileChain {
+  bool places;                                     // step says whether x becomes the state; its place is a result
+  tile::Id (*start)();
+  tile::Id (*step)(tile::Id state, tile::Id x);
+};
+struct TileScan {
+  const char* schema;
+  const TileChain *floating, *integral;            // states of f64 and of i64; null where the card has none
+};
+
 struct TileRead {
   const char* schema;
   ReadRule (*rule)(const Value* args);
@@ -48,8 +59,10 @@ struct TileRead {
 // Null where no unit made one for that schema.
 const TileCard* find_tile_card(const char* schema);
 const TileReduction* find_tile_reduction(const char* schema);
+const TileScan* find_tile_scan(const char* schema);
 const TileRead* find_tile_read(const char* schema);
-// Of every card that the compiler has a unit for, those without passes too.
+// Of every card that the compiler has a unit for, those without passes or chain too.
 Span<TileReduction> all_tile_reductions();
+Span<TileScan> all_tile_scans();
 
 }  // namespace fb::compile

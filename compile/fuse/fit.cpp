@@ -47,7 +47,7 @@ void add_dimension(Axes& a, const Nest& n, int64_t d, bool faster_first) {
 
 void launch(Step& step, KernelForm& f, int64_t units, int64_t grain, int64_t chunk, const char* part) {
   Launch l;
-  const auto make = [&] { return f.part == Part::points ? points_program(f) : reduction_program(f); };
+  const auto make = [&] { return f.part == Part::points ? points_program(f) : f.part == Part::lines ? scan_program(f) : reduction_program(f); };
   l.entry = kernel(f.key(), make);
   Words w = words_of(f);
   if (f.part == Part::points) w.w[2] = chunk;
@@ -259,6 +259,8 @@ void fit_reduction(const Nest& n, Step& step) {
       step.fold_bytes = f.kept.numel * 8;
       for (f.pass = 0; f.pass <= f.last_pass; ++f.pass) {
         bool feeds = false, stores = false;
+        for (const NestOutput& o : n.outputs)   // what needs no pass
+          feeds |= f.pass == 0 && n.operands[size_t(o.operand)].level == Level::kept && n.stmts[size_t(o.stmt)].phase == 0;
         for (const Stmt& s : n.stmts) feeds |= s.kind == Stmt::fold && s.phase == f.pass + 1;
         for (const NestOutput& o : n.outputs)
           stores |= n.operands[size_t(o.operand)].level == Level::element && n.stmts[size_t(o.stmt)].phase == f.pass;
@@ -288,10 +290,37 @@ void fit_reduction(const Nest& n, Step& step) {
   }
 }
 
+void fit_scan(const Nest& n, Step& step) {
+  KernelForm f;
+  f.nest = &n;
+  f.part = Part::lines;
+  const int64_t line = __builtin_ctzll(n.mask);
+  f.kept.strides.resize(n.operands.size());
+  for (int64_t d = 0; d < n.domain.size(); ++d)
+    if (d != line) add_dimension(f.kept, n, d, false);
+  if (f.kept.sizes.empty()) {
+    f.kept.sizes.push_back(1);
+    for (Dims& s : f.kept.strides) s.push_back(0);
+  }
+  f.inner.numel = n.domain[line];
+  bool dense = true;   // neighbouring lines stand side by side
+  for (const NestOperand& o : n.operands) {
+    const int64_t s = f.kept.strides[f.dense.size()].back();
+    f.inner.strides.push_back(Dims{o.strides[line]});
+    f.dense.push_back(s == tile::bytes_of(o.stored) ? 'd' : s == 0 ? 'o' : 's');
+    dense = dense && f.dense.back() != 's';
+  }
+  const int64_t width = f.kept.sizes.back();
+  f.lanes = dense && width >= kManyLanes ? kManyLanes : width >= kLanes ? kLanes : 1;
+  const int64_t tiles = (width + f.lanes - 1) / f.lanes;
+  launch(step, f, f.kept.numel / width * tiles, kPiece / (f.inner.numel * f.lanes), 0, "lines");
+}
+
 }  // namespace
 
 void fit(const Nest& n, Step& step) {
-  if (n.reduces) fit_reduction(n, step);
+  if (n.scans) fit_scan(n, step);
+  else if (n.reduces) fit_reduction(n, step);
   else fit_points(n, step);
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "compile/fuse/reductions.h"
+#include "compile/fuse/scans.h"
 
 namespace fb::compile {
 
@@ -17,6 +18,7 @@ bool Group::has(int node) const { return std::binary_search(nodes.begin(), nodes
 namespace {
 
 constexpr size_t kMostNodes = 48, kMostOperands = 24;   // of one nest: its code stays short
+constexpr int64_t kFewLines = 8;                        // fewer lines of a scan have no lanes for what stands around it
 
 class Grouper {
  public:
@@ -37,7 +39,7 @@ class Grouper {
   }
   bool lowered(int n) const {
     const Way w = s_.way[size_t(n)];
-    return w == Way::pointwise || w == Way::convert || w == Way::read || w == Way::reduction;
+    return w == Way::pointwise || w == Way::convert || w == Way::read || w == Way::scan || w == Way::reduction;
   }
 
   // ---- dependence between groups ----
@@ -115,12 +117,34 @@ class Grouper {
     ReductionCall c;
     const NodeArguments args(g_.nodes[size_t(n)], [&](Graph::Ref r) -> const Tensor& { return s_.of(r); });
     prepare_reduction(*g_.nodes[size_t(n)].op, args.values.data(), s_.results[size_t(n)], c, nullptr);
-    if (!same(c.domain, g.domain) || (g.reduces && c.mask != g.mask)) return false;
+    if (g.scans || !same(c.domain, g.domain) || (g.reduces && c.mask != g.mask)) return false;
     *mask = c.mask;
     bool ok = true;
     each_operand(n, [&](Graph::Ref r) {
       if (!g.has(r.node)) return;
       ok = ok && value_role(g, r) == Role::element && same(s_.of(r).sizes(), g.domain);
+    });
+    return ok;
+  }
+  ScanCall scan_of(int n) const {
+    ScanCall c;
+    const NodeArguments args(g_.nodes[size_t(n)], [&](Graph::Ref r) -> const Tensor& { return s_.of(r); });
+    prepare_scan(*g_.nodes[size_t(n)].op, args.values.data(), s_.results[size_t(n)], c, nullptr);
+    return c;
+  }
+  static bool many_lines(const Dims& domain, uint64_t mask) {
+    int64_t lines = 1;
+    for (int64_t d = 0; d < domain.size(); ++d)
+      if (!(mask >> d & 1)) lines *= domain[d];
+    return lines >= kFewLines;
+  }
+  bool scan_role(int n, const Group& g, Role* role, uint64_t* mask) const {
+    *role = Role::element;
+    const uint64_t line = uint64_t(1) << scan_of(n).dim;
+    bool ok = !g.reduces && same(s_.results[size_t(n)][0].sizes(), g.domain) && (g.scans ? g.mask == line : many_lines(g.domain, line));
+    *mask = line;
+    each_operand(n, [&](Graph::Ref r) {
+      if (g.has(r.node)) ok = ok && same(s_.of(r).sizes(), g.domain);
     });
     return ok;
   }
@@ -133,13 +157,16 @@ class Grouper {
   bool fits(int n, const Group& g, Role* role, uint64_t* mask) const {
     if (g.kind != StepKind::nest || g.nodes.size() >= kMostNodes) return false;
     *mask = g.mask;
+    if (s_.way[size_t(n)] == Way::scan) return scan_role(n, g, role, mask);
+    if (g.scans && !many_lines(g.domain, g.mask)) return false;
     return s_.way[size_t(n)] == Way::reduction ? reduction_role(n, g, role, mask) : pointwise_role(n, g, role);
   }
   // Two nests over one domain become one, where no step between them is in the way.
   bool can_merge(int a, int b) const {
     const Group &x = groups_[size_t(a)], &y = groups_[size_t(b)];
     if (x.kind != StepKind::nest || y.kind != StepKind::nest || !(x.domain == y.domain)) return false;
-    if (x.reduces && y.reduces && x.mask != y.mask) return false;
+    if ((x.reduces || x.scans) && (y.reduces || y.scans) && (x.mask != y.mask || x.scans != y.scans)) return false;
+    if ((x.scans && !many_lines(x.domain, x.mask)) || (y.scans && !many_lines(y.domain, y.mask))) return false;
     if (x.nodes.size() + y.nodes.size() > kMostNodes) return false;
     if (reaches_around(a, b) || reaches_around(b, a)) return false;
     // A value that one makes for each output must be seen as such by the other, too.
@@ -168,8 +195,9 @@ class Grouper {
       x.roles.push_back(r);
       of_[size_t(n)] = into;
     }
-    if (y.reduces) x.mask = y.mask;
+    if (y.reduces || y.scans) x.mask = y.mask;
     x.reduces |= y.reduces;
+    x.scans |= y.scans;
     y.nodes.clear();
     y.roles.clear();
     auto& mine = reads_[size_t(into)];
@@ -188,6 +216,9 @@ class Grouper {
     group.roles.push_back(role);
     if (role == Role::reduction) {
       group.reduces = true;
+      group.mask = mask;
+    } else if (s_.way[size_t(n)] == Way::scan) {
+      group.scans = true;
       group.mask = mask;
     }
     of_[size_t(n)] = g;
@@ -222,7 +253,14 @@ class Grouper {
   void place(int n) {
     if (!lowered(n)) {
       const int g = fresh(s_.way[size_t(n)] == Way::view ? StepKind::view : StepKind::call);
-      return join(n, g, Role::element, 0);
+      join(n, g, Role::element, 0);
+      // Calls stay in their order: they may draw random numbers, or raise.
+      if (groups_[size_t(g)].kind == StepKind::call) {
+        auto& mine = reads_[size_t(g)];
+        if (last_call_ >= 0 && std::find(mine.begin(), mine.end(), last_call_) == mine.end()) mine.push_back(last_call_);
+        last_call_ = g;
+      }
+      return;
     }
     // The nests of its operands, the newest first.
     std::vector<int> near;
@@ -242,8 +280,9 @@ class Grouper {
           both.nodes.insert(both.nodes.begin() + at, other.nodes[k]);
           both.roles.insert(both.roles.begin() + at, other.roles[k]);
         }
-        if (other.reduces) both.mask = other.mask;
+        if (other.reduces || other.scans) both.mask = other.mask;
         both.reduces |= other.reduces;
+        both.scans |= other.scans;
         if (fits(n, both, &role, &mask)) {
           merge(near[0], near[i + 1]);
           near.erase(near.begin() + long(i) + 1);
@@ -274,7 +313,10 @@ class Grouper {
       groups_[size_t(g)].domain = c.domain;
       mask = c.mask;
       role = Role::reduction;
-    } else groups_[size_t(g)].domain = Dims(s_.results[size_t(n)][0].sizes());
+    } else {
+      groups_[size_t(g)].domain = Dims(s_.results[size_t(n)][0].sizes());
+      if (s_.way[size_t(n)] == Way::scan) mask = uint64_t(1) << scan_of(n).dim;
+    }
     join(n, g, role, mask);
   }
 
@@ -309,6 +351,7 @@ class Grouper {
   std::vector<std::vector<int>> reads_;
   std::vector<int> of_;
   std::map<int, std::vector<int>> readers_;   // of a node, so far
+  int last_call_ = -1;
 };
 
 }  // namespace

@@ -17,8 +17,8 @@ struct Group {
   std::vector<int> nodes;        // ascending
   std::vector<Role> roles;       // of nests
   Dims domain;
-  uint64_t mask = 0;
-  bool reduces = false;
+  uint64_t mask = 0;             // dimensions that are reduced, or the one that is scanned
+  bool reduces = false, scans = false;
 
   Role role_of(int node) const;
   bool has(int node) const;

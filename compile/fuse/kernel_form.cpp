@@ -24,6 +24,7 @@ std::string KernelForm::key() const {
     put(int8_t(s.operand));
     put(s.point);
     put(s.folding);
+    put(s.chain_of);
     for (int i : s.in) put(int16_t(i));
     put(int16_t(-1));
     for (int i : s.attrs) put(int16_t(i));
@@ -41,7 +42,7 @@ std::string KernelForm::key() const {
   return k;
 }
 
-// The order is that of the parameters in points_program and reduction_program.
+// The order is that of the parameters in points_program, scan_program and reduction_program.
 Words words_of(const KernelForm& f) {
   const Nest& n = *f.nest;
   Words r;
@@ -58,6 +59,14 @@ Words words_of(const KernelForm& f) {
       r.bases.push_back(put(0));
       for (int d = 0; d < f.kept.rank(); ++d)
         if (d > 0 || f.dense[o] == 's') put(f.kept.strides[o][d]);
+    }
+  } else if (f.part == Part::lines) {
+    put(f.inner.numel);
+    for (int64_t s : f.kept.sizes) put(s);
+    for (size_t o = 0; o < n.operands.size(); ++o) {
+      r.bases.push_back(put(0));
+      for (int64_t s : f.kept.strides[o]) put(s);
+      put(f.inner.strides[o][0]);
     }
   } else {
     r.scratch = put(0);

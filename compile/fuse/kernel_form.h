@@ -21,6 +21,7 @@ enum class Part : uint8_t {
   whole,          // an output and all that is reduced to it, after another
   across,         // the same for tiles of outputs that are neighbours in memory
   blocks, tree,   // the blocks of one pass, shared among threads; what they come to
+  lines,          // tiles of neighbouring lines, from their first elements to their last
 };
 
 struct KernelForm {
@@ -28,7 +29,7 @@ struct KernelForm {
   Part part = Part::points;
   int pass = 0;                          // of blocks and tree
   int lanes = 8;
-  Axes kept, outer, inner;               // points: kept alone, fastest first; else row-major
+  Axes kept, outer, inner;               // points: kept alone, fastest first; else row-major. Lines: kept, and the line
   bool split = false;                    // points: rows are cut
   bool past_cache = false;               // points: results are larger than the cache
   bool one_block = true, long_runs = false, exact = false;  // exact: inner runs end with a whole tile
@@ -52,6 +53,7 @@ constexpr int kColumns = 32;             // outputs of a tile of Part::across
 
 tile::Program points_program(const KernelForm& f);
 tile::Program reduction_program(const KernelForm& f);
+tile::Program scan_program(const KernelForm& f);
 // The words that do not change from call to call; bases and scratch are left to the caller.
 Words words_of(const KernelForm& f);
 

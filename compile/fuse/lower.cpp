@@ -3,6 +3,7 @@
 #include <map>
 
 #include "compile/fuse/reductions.h"
+#include "compile/fuse/scans.h"
 #include "compile/fuse/stage.h"
 #include "core/error.h"
 
@@ -25,6 +26,7 @@ class Lowerer {
     n_.domain = group.domain;
     n_.mask = group.mask;
     n_.reduces = group.reduces;
+    n_.scans = group.scans;
   }
   Lowered run(const std::vector<Graph::Ref>& used) {
     for (size_t i = 0; i < group_.nodes.size(); ++i) {
@@ -37,11 +39,13 @@ class Lowerer {
         case Shapes::Way::pointwise: point(node, args.values.data()); break;
         case Shapes::Way::convert: conversion(node); break;
         case Shapes::Way::read: read(node, args.values.data()); break;
+        case Shapes::Way::scan: scan(node, args.values.data()); break;
         default: reduction(node, args.values.data());
       }
     }
     for (const Graph::Ref& r : used) {
       const Tensor& t = s_.of(r);
+      if (t.numel() == 0) continue;
       const Level level = t.sizes() == group_.domain.span() || !group_.reduces ? Level::element : Level::kept;
       const int o = operand(r, t, 0, strides_over(t, t.sizes(), level == Level::kept), level);
       n_.outputs.push_back({n_.converted(values_.at({r.node, r.result}), tile::elem_of(t.dtype())), o});
@@ -103,6 +107,15 @@ class Lowerer {
     const auto known = values_.find({r.node, r.result});
     if (known != values_.end()) return known->second;
     const int v = loaded(r, sizes);
+    return tile::is_half(n_.stmts[size_t(v)].elem) ? n_.converted(v, Elem::f32) : v;
+  }
+  // A value from outside with one element for each place along dimension dim of the domain.
+  int along(Graph::Ref r, int dim) {
+    const Tensor& t = s_.of(r);
+    Dims strides;
+    strides.resize(group_.domain.size(), 0);
+    if (t.sizes()[0] != 1) strides[dim] = t.strides()[0] * t.item_bytes();
+    const int v = loaded_over(r, strides);
     return tile::is_half(n_.stmts[size_t(v)].elem) ? n_.converted(v, Elem::f32) : v;
   }
   void give(Graph::Ref r, int stmt) { values_[{r.node, r.result}] = n_.rounded(stmt, tile::elem_of(s_.of(r).dtype())); }
@@ -187,6 +200,24 @@ class Lowerer {
     const int v = tile::is_half(n_.stmts[size_t(at)].elem) ? n_.converted(at, Elem::f32) : at;
     give({node, 0}, v);
   }
+  void scan(int node, const Value* args) {
+    const Graph::Node& from = g_.nodes[size_t(node)];
+    ScanCall c;
+    prepare_scan(*from.op, args, s_.results[size_t(node)], c, nullptr);
+    Stmt s;
+    s.kind = Stmt::chain;
+    s.elem = c.state;
+    s.chain_of = c.chain;
+    s.in = {n_.converted(input(from.args[0].refs[0], group_.domain), c.state)};
+    const int at = n_.add(std::move(s));
+    give({node, 0}, at);
+    if (!c.chain->places) return;
+    Stmt p;
+    p.kind = Stmt::place;
+    p.elem = Elem::i64;
+    p.in = {at};
+    give({node, 1}, n_.add(std::move(p)));
+  }
   void reduction(int node, const Value* args) {
     const Graph::Node& from = g_.nodes[size_t(node)];
     ReductionCall c;
@@ -196,12 +227,14 @@ class Lowerer {
       const Graph::Node* node;
     } context{this, &from};
     role_ = Role::element;   // operands are seen over the elements
-    Stage stage(n_, c, [](void* p, int argument) {
+    Stage stage(n_, c, [](void* p, int argument, int dim) {
       const Context& c = *static_cast<Context*>(p);
-      return c.self->input(c.node->args[size_t(argument)].refs[0], c.self->group_.domain);
+      const Graph::Ref r = c.node->args[size_t(argument)].refs[0];
+      return dim < 0 ? c.self->input(r, c.self->group_.domain) : c.self->along(r, dim);
     }, &context);
     c.passes(stage);
     for (size_t i = 0; i < stage.results.size() && i < s_.results[size_t(node)].size(); ++i) {
+      if (stage.results[i] < 0 || !s_.results[size_t(node)][i].defined()) continue;
       // The result's type takes the value as it is, then rounds.
       const Elem to = tile::elem_of(s_.results[size_t(node)][i].dtype());
       values_[{node, int(i)}] = n_.rounded(stage.results[i], to);

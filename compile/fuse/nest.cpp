@@ -8,7 +8,17 @@ int Nest::add(Stmt s) {
   stmts.push_back(std::move(s));
   return int(stmts.size()) - 1;
 }
+int Nest::known(const Stmt& s) const {
+  for (size_t i = stmts.size(); i-- > 0 && !s.in.empty();) {
+    const Stmt& t = stmts[i];
+    if (t.kind == s.kind && t.elem == s.elem && t.point == s.point && t.folding == s.folding && t.raw == s.raw && std::equal(t.in.begin(), t.in.end(), s.in.begin(), s.in.end()) &&
+        std::equal(t.attrs.begin(), t.attrs.end(), s.attrs.begin(), s.attrs.end()))
+      return int(i);
+  }
+  return -1;
+}
 int Nest::derive(Stmt s) {
+  if (const int i = known(s); i >= 0) return i;
   s.level = Level::once;
   s.phase = 0;
   for (int i : s.in) {

@@ -14,7 +14,8 @@ enum class Level : uint8_t { once, kept, element };
 
 struct Stmt {
   // read: a load at the place that in[0] says; attrs: how many places there are, and bytes from one to the next.
-  enum Kind : uint8_t { load, number, text, convert, fold, index, read } kind = load;
+  // chain: the state of a line after element in[0]; place: that of chain in[0].
+  enum Kind : uint8_t { load, number, text, convert, fold, index, read, chain, place } kind = load;
   Level level = Level::element;
   tile::Elem elem = tile::Elem::f32;   // of its value
   SmallVec<int, 4> in;                 // statements
@@ -23,6 +24,7 @@ struct Stmt {
   TilePoint point = nullptr;           // text
   std::vector<double> raw;             // text: numbers that are part of the program
   const TileFold* folding = nullptr;   // fold: in[0], and in[1] where it takes a parameter
+  const TileChain* chain_of = nullptr; // chain
   int phase = 0;                       // of an element: the loop it is known in; of others: the loop it is known after
 };
 
@@ -41,14 +43,16 @@ struct NestOutput {
 struct Nest {
   std::string name;
   Dims domain;
-  uint64_t mask = 0;                   // dimensions that reductions run over
-  bool reduces = false;
+  uint64_t mask = 0;                   // dimensions that reductions run over, or the one that lines run along
+  bool reduces = false, scans = false; // one of the two at most
   std::vector<Stmt> stmts;
   std::vector<NestOperand> operands;
   std::vector<NestOutput> outputs;
   std::vector<int64_t> words;          // of numbers
 
   int add(Stmt s);
+  // The statement of a text, conversion or fold that computes what s does; -1 where there is none.
+  int known(const Stmt& s) const;
   // The same for a statement whose level and phase follow from its inputs.
   int derive(Stmt s);
   int number(int64_t word, tile::Elem elem);

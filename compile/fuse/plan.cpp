@@ -122,7 +122,7 @@ class Planner {
     std::vector<Graph::Ref> used;
     for (int n : group.nodes)
       for (size_t r = 0; r < tensor_[size_t(n)].size(); ++r)
-        if (tensor_[size_t(n)][r]) used.push_back({n, int32_t(r)});
+        if (tensor_[size_t(n)][r] && s_.results[size_t(n)][r].defined()) used.push_back({n, int32_t(r)});
     if (used.empty()) return;
     Lowered l = lower_group(g_, s_, group, used);
     for (const Graph::Ref& r : used) step.makes.push_back(slot(r));
@@ -245,7 +245,7 @@ bool run_plan(const Plan& p, const Graph& g, TensorImpl* const* inputs, const st
       if (r.size() != int(s.makes.size())) return false;
       for (int i = 0; i < r.size(); ++i) {
         const Made& k = p.made[size_t(s.makes[size_t(i)])];
-        if (r[i].defined() && !(r[i]->dtype == k.dtype && r[i]->sizes == k.sizes && r[i]->strides == k.strides)) return false;
+        if (r[i].defined() && !(r[i]->device.is_cpu() && r[i]->dtype == k.dtype && r[i]->sizes == k.sizes && r[i]->strides == k.strides)) return false;
         made[s.makes[size_t(i)]] = std::move(r[i]);
       }
     }

@@ -14,9 +14,13 @@ bool prepare_reduction(const OpEntry& op, const Value* args, const std::vector<T
   if (!c.card) return no("its card has no passes");
   const Tensor& x = args[0].tensor();
   if (x.ndim() == 0 || x.numel() == 0) return no("the input has shape ", x.sizes());
-  const DType compute = c.card->compute(x.dtype(), results[0].dtype());
+  size_t first = 0;   // results that were not asked for are undefined
+  while (first < results.size() && !results[first].defined()) ++first;
+  if (first == results.size()) return no("no result is asked for");
+  const DType compute = c.card->compute(x.dtype(), results[first].dtype());
   const int slot = compute == DType::f32 ? 0 : compute == DType::f64 ? 1 : compute == DType::i64 ? 2 : -1;
   const int variant = c.card->variant ? c.card->variant(args) : 0;
+  if (variant < 0) return no("it has no passes for these arguments");
   if (slot >= 0) c.passes = c.card->passes[variant * kPassTypes + slot];
   if (!c.passes || tile::elem_of(x.dtype()) == tile::Elem::none) return no("it has no passes for the input's type ", x.dtype());
   c.domain = Dims(x.sizes());
@@ -29,13 +33,15 @@ bool prepare_reduction(const OpEntry& op, const Value* args, const std::vector<T
   if (c.card->numbers) c.card->numbers(args, c.count, c.numbers);
   // Passes may be for some types alone: written for nobody, they show whether they give all results.
   Nest tried;
-  Stage stage(tried, c, [](void* nest, int) {
+  Stage stage(tried, c, [](void* nest, int, int) {
     Stmt s;
     s.operand = 0;
     return static_cast<Nest*>(nest)->add(std::move(s));
   }, &tried);
   c.passes(stage);
-  if (stage.results.size() < results.size()) return no("its passes are not for the input's type ", x.dtype());
+  for (size_t i = 0; i < results.size(); ++i)
+    if (results[i].defined() && results[i].numel() > 0 && (i >= stage.results.size() || stage.results[i] < 0))
+      return no("its passes are not for the input's type ", x.dtype());
   return true;
 }
 
@@ -67,6 +73,7 @@ int Stage::fold(const TileFold* f, tile::Elem e, int x, int parameter) {
   s.folding = f;
   s.in.push_back(x);
   if (parameter >= 0) s.in.push_back(parameter);
+  if (const int i = nest_.known(s); i >= 0) return i;
   s.level = Level::kept;
   for (int i : s.in) s.phase = std::max(s.phase, nest_.stmts[size_t(i)].phase);
   ++s.phase;

@@ -1,6 +1,7 @@
 #include "compile/fuse/shapes.h"
 
 #include "compile/fuse/reductions.h"
+#include "compile/fuse/scans.h"
 #include "compile/kernels.h"
 #include "compile/point_call.h"
 #include "core/error.h"
@@ -23,11 +24,14 @@ Shapes::Way way_of(const OpEntry& op, const Value* args, const std::vector<Tenso
   if (!op.card || op.schema.args.empty()) return Way::call;
   bool plain = true;   // tensors of types that the tile language has, with elements
   auto fits = [&](const Tensor& t) { plain = plain && t.defined() && tile::elem_of(t.dtype()) != tile::Elem::none && !(t->flags & (kConj | kNeg)) && t.numel() > 0; };
-  for (const Tensor& t : results) fits(t);
+  // Passes may leave some of their results away, or give none of their elements.
+  const bool partly = find_tile_reduction(op.card->schema);
+  for (const Tensor& t : results)
+    if (!partly || (t.defined() && t.numel() > 0)) fits(t);
   for (size_t i = 0; i < op.schema.args.size(); ++i)
     if (args[i].tag == Tag::tensor) fits(args[i].tensor());
   // What shares the memory of an argument is found by its geometry alone.
-  if (args[0].tag == Tag::tensor && results.size() >= 1 && args[0].tensor()->storage.get() == results[0]->storage.get()) return Way::view;
+  if (args[0].tag == Tag::tensor && results.size() >= 1 && results[0].defined() && args[0].tensor()->storage.get() == results[0]->storage.get()) return Way::view;
   if (!plain || args[0].tag == Tag::tensors) return Way::call;
   if (op.card->kind == CardKind::pointwise) {
     PointCall c;
@@ -42,6 +46,7 @@ Shapes::Way way_of(const OpEntry& op, const Value* args, const std::vector<Tenso
     const DType index = args[rule.index].tensor().dtype();
     return args[rule.source].tensor().ndim() > 0 && (index == DType::i64 || index == DType::i32) ? Way::read : Way::call;
   }
+  if (ScanCall c; prepare_scan(op, args, results, c, nullptr)) return Way::scan;
   ReductionCall c;
   return prepare_reduction(op, args, results, c, nullptr) ? Way::reduction : Way::call;
 }

@@ -11,7 +11,7 @@ namespace fb::compile {
 struct Shapes {
   // [node][result], on the meta device; undefined where a call gave none
   std::vector<std::vector<Tensor>> results;
-  enum class Way : uint8_t { given, pointwise, convert, read, reduction, view, call };
+  enum class Way : uint8_t { given, pointwise, convert, read, scan, reduction, view, call };
   std::vector<Way> way;
 
   const Tensor& of(Graph::Ref r) const { return results[size_t(r.node)][size_t(r.result)]; }

@@ -7,11 +7,13 @@ namespace fb::compile {
 
 class Stage {
  public:
-  // operand(context, argument): the statement of that argument's element.
-  Stage(Nest& n, const ReductionCall& call, int (*operand)(void* context, int argument), void* context)
+  // operand(context, argument, dim): the statement of that argument's element; dim: the dimension that it goes along, -1
+  // for one that is broadcast.
+  Stage(Nest& n, const ReductionCall& call, int (*operand)(void* context, int argument, int dim), void* context)
       : nest_(n), call_(call), operand_(operand), context_(context) {}
 
-  int operand(int argument, tile::Elem to) { return nest_.converted(operand_(context_, argument), to); }
+  int operand(int argument, tile::Elem to) { return nest_.converted(operand_(context_, argument, -1), to); }
+  int channel(int argument, tile::Elem to) { return nest_.converted(operand_(context_, argument, 1), to); }
   int text(TilePoint f, tile::Elem e, const int* in, int n);
   int fold(const TileFold* f, tile::Elem e, int x, int parameter);
   int count(tile::Elem e);
@@ -26,7 +28,7 @@ class Stage {
  private:
   Nest& nest_;
   const ReductionCall& call_;
-  int (*operand_)(void*, int);
+  int (*operand_)(void*, int, int);
   void* context_;
 };
 

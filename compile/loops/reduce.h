@@ -29,6 +29,7 @@ template <class A> struct Passes {
 
   Slot<A> operand(int argument) { return {stage.operand(argument, tile::elem<A>)}; }
   Slot<A> element() { return operand(0); }
+  Slot<A> channel(int argument) { return {stage.channel(argument, tile::elem<A>)}; }
   Slot<int64_t> count_truths() {
     const Slot<bool> t{stage.operand(0, tile::Elem::b1)};
     return fold<folds::sum>(apply([](auto t) { return tile::Of<int64_t>{tile::Builder::current().convert(t.id, tile::Elem::i64)}; }, t));

@@ -60,16 +60,9 @@ void convolution_cpu(Tensor& y, const Tensor& x, const Tensor& w, const Tensor& 
 std::array<Tensor, 3> convolution_backward_cpu(const Tensor& gy, const Tensor& x0, const Tensor& w0, std::optional<Ints> bias_sizes, Ints stride, Ints padding, Ints dilation,
                                                bool transposed, Ints output_padding, int64_t groups, Span<bool> mask) {
   std::array<Tensor, 3> r;
-  cards::conv::check(x0, w0, Tensor(), stride, padding, dilation, transposed, output_padding, groups);
-  const Dims result = cards::conv::result_sizes(x0, w0, stride, padding, dilation, transposed, output_padding, groups);
-  FB_CHECK(gy.sizes() == Ints(result) && gy.dtype() == x0.dtype(), "convolution_backward: grad_output must have shape ", result, " and type ", x0.dtype(), ", it has ",
-           gy.sizes(), " and ", gy.dtype());
-  FB_CHECK(!bias_sizes || (bias_sizes->n == 1 && (*bias_sizes)[0] == result[1]), "convolution_backward: bias_sizes must be [", result[1], "], got ",
-           bias_sizes ? *bias_sizes : Ints());
   // The gradient is that of the bilinear form over complex numbers, too: the other factor is conjugated.
   const Tensor x = x0.is_complex() ? op<"clone">(op<"conj">(x0)) : x0, w = w0.is_complex() ? op<"clone">(op<"conj">(w0)) : w0;
-  const bool last = x.suggested_format() != MemoryFormat::contiguous || w.suggested_format() != MemoryFormat::contiguous;
-  const MemoryFormat f = !last || x.ndim() < 4 ? MemoryFormat::contiguous : x.ndim() == 4 ? MemoryFormat::channels_last : MemoryFormat::channels_last_3d;
+  const MemoryFormat f = cards::conv::format(x, w);
   if (mask[0]) {
     r[0] = Tensor::empty_format(x.sizes(), x.options(), f);
     if (r[0].numel()) {

@@ -5,6 +5,7 @@
 #include "core/threads.h"
 #include "dispatch/box.h"
 #include "dispatch/call.h"
+#include "ops/loss/ctc.h"
 #include "ops/math/math.h"
 
 namespace fb {
@@ -30,13 +31,10 @@ struct Problem {
   Problem(const Tensor& log_probs, const Tensor& targets0, Ints inputs, Ints lengths, int64_t blank)
       : probs(op<"contiguous">(log_probs)), targets(op<"contiguous">(targets0.dtype() == DType::i64 ? targets0 : op<"to">(targets0, DType::i64))), input_lengths(inputs),
         target_lengths(lengths), blank(blank) {
-    if (probs.dtype() != DType::f32 && probs.dtype() != DType::f64) raise_not_implemented("ctc_loss is not implemented for type ", probs.dtype());
-    FB_CHECK(probs.ndim() == 3, "ctc_loss: log_probs have dimensions (steps, batch, classes), their shape is ", probs.sizes());
+    cards::ctc::check_sizes(probs, inputs, lengths);
     FB_CHECK(targets0.dtype() == DType::i64 || targets0.dtype() == DType::i32, "ctc_loss: targets are of type int64 or int32, got ", targets0.dtype());
     steps = probs.sizes()[0], n = probs.sizes()[1], classes = probs.sizes()[2];
-    FB_CHECK(n > 0, "ctc_loss: the batch is empty, the shape of log_probs is ", probs.sizes());
     FB_CHECK(blank >= 0 && blank < classes, "ctc_loss: blank ", blank, " is none of the ", classes, " classes");
-    FB_CHECK(inputs.size() == n && lengths.size() == n, "ctc_loss: input_lengths and target_lengths must have ", n, " entries, they have ", inputs.size(), " and ", lengths.size());
     int64_t total = 0;
     for (int64_t i = 0; i < n; ++i) {
       FB_CHECK(inputs[i] >= 0 && inputs[i] <= steps, "ctc_loss: input_lengths must be between 0 and ", steps, ", entry ", i, " is ", inputs[i]);
@@ -69,7 +67,7 @@ struct Problem {
   }
 };
 
-std::array<Tensor, 2> forward(const Tensor& log_probs, const Tensor& targets, Ints input_lengths, Ints target_lengths, int64_t blank, bool) {
+std::array<Tensor, 2> ctc_loss_cpu(const Tensor& log_probs, const Tensor& targets, Ints input_lengths, Ints target_lengths, int64_t blank, bool) {
   const Problem p(log_probs, targets, input_lengths, target_lengths, blank);
   const int64_t states = p.states();
   const Tensor nll = Tensor::empty({p.n}, p.probs.options()), alpha = Tensor::empty({p.n, p.steps, states}, p.probs.options());
@@ -98,7 +96,7 @@ std::array<Tensor, 2> forward(const Tensor& log_probs, const Tensor& targets, In
   return {nll, alpha};
 }
 
-Tensor backward(const Tensor& grad, const Tensor& log_probs, const Tensor& targets, Ints input_lengths, Ints target_lengths, const Tensor& nll0, const Tensor& alpha0, int64_t blank,
+Tensor ctc_loss_backward_cpu(const Tensor& grad, const Tensor& log_probs, const Tensor& targets, Ints input_lengths, Ints target_lengths, const Tensor& nll0, const Tensor& alpha0, int64_t blank,
                 bool zero_infinity) {
   const Problem p(log_probs, targets, input_lengths, target_lengths, blank);
   const int64_t states = p.states();
@@ -141,7 +139,7 @@ Tensor backward(const Tensor& grad, const Tensor& log_probs, const Tensor& targe
 
 }  // namespace
 
-FB_KERNEL_DIRECT("_ctc_loss", forward)
-FB_KERNEL_DIRECT("_ctc_loss_backward", backward)
+FB_KERNEL_DIRECT("_ctc_loss", ctc_loss_cpu)
+FB_KERNEL_DIRECT("_ctc_loss_backward", ctc_loss_backward_cpu)
 
 }  // namespace fb

@@ -32,6 +32,8 @@ struct Planes {
   bool last;  // channels last
 };
 Planes planes_of(const Tensor& t, MemoryFormat format) {
+  // Without further dimensions the batch is the run, as in every reduction over it.
+  if (t.ndim() == 2) return {1, t.sizes()[1], t.sizes()[0], true};
   Planes p{t.sizes()[0], t.sizes()[1], 1, format != MemoryFormat::contiguous};
   for (int64_t d = 2; d < t.ndim(); ++d) p.s *= t.sizes()[d];
   return p;
@@ -268,11 +270,6 @@ std::array<Tensor, 3> batch_backward(const Tensor& grad, const Tensor& input, co
 }
 std::array<Tensor, 3> batch_norm_backward_cpu(const Tensor& g, const Tensor& x, const Tensor& w, const Tensor& rm, const Tensor& rv, const Tensor& mean,
                                               const Tensor& invstd, bool train, double eps, Span<bool> mask) {
-  FB_CHECK(g.sizes() == x.sizes(), "native_batch_norm_backward: grad_out has shape ", g.sizes(), ", input ", x.sizes());
-  FB_CHECK(x.ndim() > 1, "native_batch_norm_backward: input of shape ", x.sizes(), " has no channels");
-  for (const Tensor* t : {&w, train ? &mean : &rm, train ? &invstd : &rv})
-    FB_CHECK(t->defined() ? t->numel() == x.sizes()[1] : t == &w, "native_batch_norm_backward: ", t == &w ? "weight" : "the statistics", " of shape ",
-             t->defined() ? t->sizes() : Ints(), " for ", x.sizes()[1], " channels");
   return compute_type(x.dtype()) == DType::f64 ? batch_backward<double>(g, x, w, rm, rv, mean, invstd, train, eps, mask)
                                                : batch_backward<float>(g, x, w, rm, rv, mean, invstd, train, eps, mask);
 }
@@ -382,11 +379,6 @@ std::array<Tensor, 3> group_backward(const Tensor& grad, const Tensor& input, co
 }
 std::array<Tensor, 3> group_norm_backward_cpu(const Tensor& g, const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& w, int64_t N, int64_t C,
                                               int64_t S, int64_t G, Span<bool> mask) {
-  FB_CHECK(g.sizes() == x.sizes(), "native_group_norm_backward: grad_out has shape ", g.sizes(), ", input ", x.sizes());
-  cards::check_group_sizes("native_group_norm_backward", x.sizes(), N, C, S, G);
-  check_norm_parameter("native_group_norm_backward", "weight", w, C);
-  FB_CHECK(mean.numel() == N * G && rstd.numel() == N * G, "native_group_norm_backward: mean and rstd have one element for each of ", N, " x ", G,
-           " groups, their shapes are ", mean.sizes(), " and ", rstd.sizes());
   return compute_type(x.dtype()) == DType::f64 ? group_backward<double>(g, x, mean, rstd, w, N, C, S, G, mask)
                                                : group_backward<float>(g, x, mean, rstd, w, N, C, S, G, mask);
 }

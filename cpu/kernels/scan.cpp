@@ -9,6 +9,7 @@
 #include "cpu/loops/convert.h"
 #include "cpu/loops/row_loops.h"
 #include "dispatch/box.h"
+#include "ops/scan/chains.h"
 
 namespace fb {
 namespace {
@@ -111,10 +112,6 @@ void by_accumulator(const Tensor& out, const Tensor& in, int64_t dim, bool produ
 void cumsum_cpu(Tensor& out, const Tensor& self, int64_t dim, DType) { by_accumulator(out, self, dim, false); }
 void cumprod_cpu(Tensor& out, const Tensor& self, int64_t dim, DType) { by_accumulator(out, self, dim, true); }
 
-template <class T> bool is_nan(T x) {
-  if constexpr (std::is_floating_point_v<T>) return x != x;
-  else return false;
-}
 template <bool greatest> void extremes(Tensor& values, Tensor& places, const Tensor& self, int64_t dim) {
   if (values.numel() == 0) return;
   int64_t* to = places.ptr<int64_t>();
@@ -126,8 +123,7 @@ template <bool greatest> void extremes(Tensor& values, Tensor& places, const Ten
       };
       return [s = State{}, base, across, along, to](int64_t k, A* x, int64_t m) mutable {
         for (int64_t j = 0; j < m; ++j) {
-          const bool better = k == 0 || is_nan(x[j]) || (!is_nan(s.v[j]) && (greatest ? x[j] >= s.v[j] : x[j] <= s.v[j]));
-          if (better) {
+          if (k == 0 || chains::extreme<greatest>::takes(s.v[j], x[j])) {
             s.v[j] = x[j];
             s.at[j] = k;
           }
@@ -143,11 +139,6 @@ template <bool greatest> void extremes(Tensor& values, Tensor& places, const Ten
 void cummax_cpu(Tensor& v, Tensor& i, const Tensor& self, int64_t dim) { extremes<true>(v, i, self, dim); }
 void cummin_cpu(Tensor& v, Tensor& i, const Tensor& self, int64_t dim) { extremes<false>(v, i, self, dim); }
 
-double add_logs(double a, double x) {
-  if (is_nan(a) || is_nan(x)) return a + x;
-  const double lo = std::min(a, x), hi = std::max(a, x);
-  return lo == hi && std::isinf(hi) ? hi : hi + math::log1p(math::exp(lo - hi));
-}
 cdouble add_complex_logs(cdouble a, cdouble x) {
   using C = std::complex<double>;
   if (a.re == -INFINITY) return x;
@@ -160,7 +151,7 @@ cdouble add_complex_logs(cdouble a, cdouble x) {
 void logcumsumexp_cpu(Tensor& out, const Tensor& self, int64_t dim) {
   if (out.numel() == 0) return;
   if (self.is_complex()) fold_lines<cdouble>(out, self, dim, cdouble(-INFINITY), [](cdouble a, cdouble x) { return add_complex_logs(a, x); });
-  else fold_lines<double>(out, self, dim, -INFINITY, [](double a, double x) { return add_logs(a, x); });
+  else fold_lines<double>(out, self, dim, -INFINITY, [](double a, double x) { return chains::log_sum_exp::step(a, x); });
 }
 
 }  // namespace

@@ -115,6 +115,20 @@ struct convolution_backward : direct<convolution_backward> {
       "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] stride, int[] padding, int[] dilation, bool transposed, "
       "int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)";
   static constexpr uint32_t forms = form::hidden;
+  static std::array<Tensor, 3> check(const Tensor& gy, const Tensor& x, const Tensor& w, std::optional<Ints> bias_sizes, Ints stride, Ints padding, Ints dilation,
+                                     bool transposed, Ints output_padding, int64_t groups, Span<bool> mask) {
+    conv::check(x, w, Tensor(), stride, padding, dilation, transposed, output_padding, groups);
+    const Dims result = conv::result_sizes(x, w, stride, padding, dilation, transposed, output_padding, groups);
+    FB_CHECK(gy.sizes() == Ints(result) && gy.dtype() == x.dtype(), "convolution_backward: grad_output must have shape ", result, " and type ", x.dtype(),
+             ", it has ", gy.sizes(), " and ", gy.dtype());
+    FB_CHECK(!bias_sizes || (bias_sizes->n == 1 && (*bias_sizes)[0] == result[1]), "convolution_backward: bias_sizes must be [", result[1], "], got ",
+             bias_sizes ? *bias_sizes : Ints());
+    if (!x.is_meta()) return {};
+    const MemoryFormat f = conv::format(x, w);
+    const DType sum = is_integral(gy.dtype(), true) ? DType::i64 : gy.dtype();
+    return {mask[0] ? Tensor::empty_format(x.sizes(), x.options(), f) : Tensor(), mask[1] ? Tensor::empty_format(w.sizes(), w.options(), f) : Tensor(),
+            mask[2] ? Tensor::empty({result[1]}, {sum, gy.device()}) : Tensor()};
+  }
   // The map (gy, x, w) -> (gx, gw, gb) is bilinear in each pair; its derivatives are convolutions again.
   static std::array<Tensor, 3> d(maybe_grad<0> gx, maybe_grad<1> gw, maybe_grad<2> gb, in<0> gy, in<1> x, in<2> w, arg<4, Ints> stride, arg<5, Ints> padding,
                                  arg<6, Ints> dilation, arg<7, bool> transposed, arg<8, Ints> output_padding, arg<9, int64_t> groups, needs n) {

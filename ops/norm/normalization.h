@@ -78,7 +78,20 @@ struct native_layer_norm_backward : direct<native_layer_norm_backward> {
   static constexpr auto schema =
       "native_layer_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, "
       "Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)";
+  using passes = fb::passes::layer_norm_backward;
   static constexpr uint32_t forms = form::hidden;
+  static std::array<Tensor, 3> check(const Tensor& g, const Tensor& x, Ints shape, const Tensor& mean, const Tensor& rstd, const Tensor& w,
+                                     const Tensor& b, Span<bool> mask) {
+    FB_CHECK(g.sizes() == x.sizes(), "native_layer_norm_backward: grad_out has shape ", g.sizes(), ", input ", x.sizes());
+    native_layer_norm::check("native_layer_norm_backward", x.sizes(), shape, w, b);
+    int64_t rows = 1;
+    for (int64_t s : x.sizes().slice(0, x.ndim() - shape.n)) rows *= s;
+    FB_CHECK(mean.numel() == rows && rstd.numel() == rows, "native_layer_norm_backward: mean and rstd have one element for each of ", rows,
+             " rows of an input of shape ", x.sizes(), ", their shapes are ", mean.sizes(), " and ", rstd.sizes());
+    if (!x.is_meta()) return {};
+    auto parameter = [&](const Tensor& t) { return Tensor::empty(shape, {(t.defined() ? t : x).dtype(), x.device()}); };
+    return {mask[0] ? Tensor::empty(x.sizes(), x.options()) : Tensor(), mask[1] ? parameter(w) : Tensor(), mask[2] ? parameter(b) : Tensor()};
+  }
 };
 FB_CARD(native_layer_norm_backward)
 struct layer_norm : composite<layer_norm> {
@@ -123,6 +136,13 @@ inline void check_group_sizes(const char* name, Ints x, int64_t n, int64_t c, in
   for (int64_t s : x) elements *= s;
   FB_CHECK(n >= 0 && hw >= 0 && !__builtin_mul_overflow(n, c, &planes) && !__builtin_mul_overflow(planes, hw, &all) && all == elements, name,
            ": N, C, HxW are ", n, ", ", c, ", ", hw, ", the input has shape ", x);
+}
+
+// The gradients that a normalisation over channels has, without values.
+inline std::array<Tensor, 3> channel_gradients(const Tensor& x, const Tensor& w, int64_t c, Span<bool> mask) {
+  const Options o{(w.defined() ? w : x).dtype(), x.device()};
+  return {mask[0] ? Tensor::empty_format(x.sizes(), x.options(), x.suggested_format()) : Tensor(), mask[1] ? Tensor::empty({c}, o) : Tensor(),
+          mask[2] ? Tensor::empty({c}, o) : Tensor()};
 }
 
 struct native_group_norm : structured<native_group_norm> {
@@ -177,6 +197,16 @@ struct native_group_norm_backward : direct<native_group_norm_backward> {
       "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int N, int C, int HxW, int group, "
       "bool[3] output_mask) -> (Tensor, Tensor, Tensor)";
   static constexpr uint32_t forms = form::hidden;
+  static std::array<Tensor, 3> check(const Tensor& g, const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& w, int64_t n,
+                                     int64_t c, int64_t hw, int64_t group, Span<bool> mask) {
+    FB_CHECK(g.sizes() == x.sizes(), "native_group_norm_backward: grad_out has shape ", g.sizes(), ", input ", x.sizes());
+    check_group_sizes("native_group_norm_backward", x.sizes(), n, c, hw, group);
+    check_norm_parameter("native_group_norm_backward", "weight", w, c);
+    FB_CHECK(mean.numel() == n * group && rstd.numel() == n * group, "native_group_norm_backward: mean and rstd have one element for each of ", n,
+             " x ", group, " groups, their shapes are ", mean.sizes(), " and ", rstd.sizes());
+    if (!x.is_meta()) return {};
+    return channel_gradients(x, w, c, mask);
+  }
 };
 FB_CARD(native_group_norm_backward)
 struct group_norm : composite<group_norm> {
@@ -201,6 +231,7 @@ struct native_batch_norm : structured<native_batch_norm> {
   static constexpr auto schema =
       "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
       "float momentum, float eps) -> (Tensor, Tensor, Tensor)";
+  using passes = fb::passes::batch_norm;
   static constexpr uint32_t forms = form::fn | form::out | form::first_result_differentiable;
   static void check(const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& rm, const Tensor& rv, bool training) {
     FB_CHECK(x.ndim() >= 2, "batch_norm: the input has shape ", x.sizes(), "; it needs a batch and a channel dimension");
@@ -249,7 +280,18 @@ struct native_batch_norm_backward : direct<native_batch_norm_backward> {
   static constexpr auto schema =
       "native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, "
       "Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)";
+  using passes = fb::passes::batch_norm_backward;
   static constexpr uint32_t forms = form::hidden;
+  static std::array<Tensor, 3> check(const Tensor& g, const Tensor& x, const Tensor& w, const Tensor& rm, const Tensor& rv, const Tensor& mean,
+                                     const Tensor& invstd, bool train, double, Span<bool> mask) {
+    FB_CHECK(g.sizes() == x.sizes(), "native_batch_norm_backward: grad_out has shape ", g.sizes(), ", input ", x.sizes());
+    FB_CHECK(x.ndim() > 1, "native_batch_norm_backward: input of shape ", x.sizes(), " has no channels");
+    for (const Tensor* t : {&w, train ? &mean : &rm, train ? &invstd : &rv})
+      FB_CHECK(t->defined() ? t->numel() == x.sizes()[1] : t == &w, "native_batch_norm_backward: ", t == &w ? "weight" : "the statistics", " of shape ",
+               t->defined() ? t->sizes() : Ints(), " for ", x.sizes()[1], " channels");
+    if (!x.is_meta()) return {};
+    return channel_gradients(x, w, x.sizes()[1], mask);
+  }
 };
 FB_CARD(native_batch_norm_backward)
 struct batch_norm : composite<batch_norm> {

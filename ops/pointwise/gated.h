@@ -41,6 +41,11 @@ struct RreluFunctional : direct<RreluFunctional> {
       "Generator? generator=None) -> (Tensor, Tensor noise_out)";
   static constexpr auto grad_name = "RreluWithNoiseBackward0";
   static constexpr uint32_t forms = form::hidden;
+  static std::array<Tensor, 2> check(const Tensor& self, const Tensor& noise, double, double, bool training, Generator*) {
+    if (!self.is_meta()) return {};
+    if (!training) return {op<"leaky_relu">(self, 1.0), noise};
+    return {Tensor::empty(self.sizes(), self.options()), Tensor::empty(self.sizes(), self.options())};
+  }
   static Tensor d_self(grad<0> g, in<0> x, result<1> noise, arg<2, double> lower, arg<3, double> upper, arg<4, bool> training) {
     if (training.v && upper.v - lower.v > 1e-6) return *g * *noise;
     return op<"where">(op<"gt">(*x, 0.0), *g, *g * (0.5 * (lower.v + upper.v)));

@@ -4,6 +4,7 @@
 // `run<A, variant>(r)` writes them for the compute type A. What r offers, v standing for a value of an element or of an
 // output:
 //   r.element(), r.operand(i)      the element of the reduced tensor, or of argument i, as A
+//   r.channel(i)                   the element of argument i, one for each place along dimension 1, as A
 //   r.count_truths()               how many elements differ from zero, int64
 //   r.index()                      its place among those that are reduced to the same output, int64
 //   r.fold<F>(v), r.fold<F>(v, p)  what fold F makes of all v; p belongs to the output or to the element

@@ -3,6 +3,7 @@
 #include "dispatch/call.h"
 #include "dispatch/out_rule.h"
 #include "ops/reduce/shape.h"
+#include "ops/scan/chains.h"
 
 namespace fb {
 // Sums from each element to the end of its line.
@@ -15,6 +16,7 @@ namespace fb::cards {
 
 struct cumsum : structured<cumsum, symbolic> {
   static constexpr auto schema = "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor";
+  using chain = chains::sum;
   static constexpr uint64_t linear_in = arguments(0);
   static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out | form::out_converts | form::out_same_or_apart;
   template <class T> static T meta(const T& self, int64_t dim, DType dtype) {
@@ -31,6 +33,7 @@ FB_CARD(cumsum)
 
 struct cumprod : structured<cumprod, symbolic> {
   static constexpr auto schema = "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor";
+  using chain = chains::product;
   static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out | form::out_converts | form::out_same_or_apart;
   template <class T> static T meta(const T& self, int64_t dim, DType dtype) {
     wrap_dim(dim, self.ndim());
@@ -42,9 +45,10 @@ struct cumprod : structured<cumprod, symbolic> {
 };
 FB_CARD(cumprod)
 
-#define FB_CUMULATIVE(NAME, TEXT)                                                                                     \
+#define FB_CUMULATIVE(NAME, GREATEST, TEXT)                                                                           \
   struct NAME : structured<NAME, symbolic> {                                                                                    \
     static constexpr auto schema = #NAME "(Tensor self, int dim) -> (Tensor values, Tensor indices)";                 \
+    using chain = chains::extreme<GREATEST>;                                                                          \
     template <class T> static std::array<T, 2> meta(const T& self, int64_t dim) {                                     \
       wrap_dim(dim, self.ndim());                                                                                     \
       if (is_complex(self.dtype())) raise_not_implemented(#NAME " is not there for type ", self.dtype());             \
@@ -58,12 +62,13 @@ FB_CARD(cumprod)
       " of the elements up to and with each one along dim, and its last place so far.";                              \
   };                                                                                                                  \
   FB_CARD(NAME)
-FB_CUMULATIVE(cummax, "Greatest")
-FB_CUMULATIVE(cummin, "Least")
+FB_CUMULATIVE(cummax, true, "Greatest")
+FB_CUMULATIVE(cummin, false, "Least")
 #undef FB_CUMULATIVE
 
 struct logcumsumexp : structured<logcumsumexp, symbolic> {
   static constexpr auto schema = "logcumsumexp(Tensor self, int dim) -> Tensor";
+  using chain = chains::log_sum_exp;
   static constexpr uint32_t forms = structured<logcumsumexp>::forms | form::out_same_or_apart;
   template <class T> static T meta(const T& self, int64_t dim) {
     wrap_dim(dim, self.ndim());

@@ -415,17 +415,22 @@ class _Functionalizer:
         call = self.call(func, (args[0], weight, bias, None, None, True, momentum, eps), kwargs, node.meta)
         results = [self.new_tensor(self.call(operator.getitem, (call, i), meta={"val": v}))
                    for i, v in enumerate(node.meta["val"])]
-        shape = _val(args[0]).shape
-        count = _val(args[0]).numel() // max(shape[1], 1)
-        save_mean, save_rstd = results[1].value, results[2].value
-        new_mean = self.call(aten.add.Tensor, (self.call(aten.mul.Tensor, (mean, 1 - momentum)),
-                                               self.call(aten.mul.Tensor, (save_mean, momentum))))
-        square = self.call(aten.mul.Tensor, (save_rstd, save_rstd))
-        biased = self.call(aten.sub.Tensor, (self.call(aten.reciprocal.default, (square,)), eps))
-        unbiased = self.call(aten.mul.Tensor, (biased, count / max(count - 1, 1) * momentum))
-        new_var = self.call(aten.add.Tensor, (self.call(aten.mul.Tensor, (var, 1 - momentum)), unbiased))
-        self.write_to(node.args[3], new_mean)
-        self.write_to(node.args[4], new_var)
+        # In the type that the operator computes in, rounded once: its own bits.
+        x = args[0]
+        wide = torch.float64 if _val(x).dtype == torch.float64 else torch.float32
+        dims = [d for d in range(_val(x).dim()) if d != 1]
+
+        def to(t, dtype):
+            return t if _val(t).dtype == dtype else self.call(aten._to_copy.default, (t,), {"dtype": dtype})
+
+        def moved(running, value):
+            kept = self.call(aten.mul.Tensor, (to(running, wide), 1 - momentum))
+            new = self.call(aten.add.Tensor, (self.call(aten.mul.Tensor, (value, momentum)), kept))
+            return to(new, _val(running).dtype)
+
+        x = to(x, wide)
+        self.write_to(node.args[3], moved(mean, self.call(aten.mean.dim, (x, dims))))
+        self.write_to(node.args[4], moved(var, self.call(aten.var.correction, (x, dims), {"correction": 1})))
         return results
 
 

@@ -310,7 +310,7 @@ class FakeTensorMode(TorchDispatchMode):
                 self._forget(x)
             with self, fake_impl.running(func):
                 return rule(*args, **kwargs)
-        from torch._subclasses.shape_rules import MASKED, RULES
+        from torch._subclasses.shape_rules import MASKED
         if func in MASKED:
             with self:
                 result = MASKED[func](*args, **kwargs)
@@ -320,9 +320,6 @@ class FakeTensorMode(TorchDispatchMode):
                 return result
         if torch.Tag.data_dependent_output in func.tags:
             raise DataDependentOutputException(func)
-        if torch.Tag.dynamic_output_shape in func.tags and func in RULES:
-            with self:
-                return RULES[func](*args, **kwargs)
         device = self._device(func, fakes, kwargs)
         if torch.Tag.dynamic_output_shape in func.tags:
             return self._by_trial(func, leaves, spec, device)

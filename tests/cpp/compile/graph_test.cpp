@@ -1,6 +1,7 @@
 // Graphs: what shares a kernel, and that a call gives eager's bits.
 #include "compile/cache/disk.h"
 #include "compile/fuse/group.h"
+#include "compile/fuse/parts.h"
 #include "compile/pipeline.h"
 #include "compile/tile/builder.h"
 #include "compile/trace.h"
@@ -28,7 +29,8 @@ std::vector<TensorImpl*> impls(const std::vector<Tensor>& t) {
   return r;
 }
 // How many groups of a kind the graph falls into.
-int groups(const compile::Graph& g, const std::vector<Tensor>& inputs, StepKind kind) {
+int groups(const compile::Graph& given, const std::vector<Tensor>& inputs, StepKind kind) {
+  const compile::Graph g = compile::in_parts(given);
   compile::Shapes s;
   const auto in = impls(inputs);
   EXPECT_TRUE(compile::infer_shapes(g, in.data(), s, nullptr));
@@ -89,6 +91,57 @@ TEST(CompiledGraph, CompositesAreFollowed) {
   const Tensor x = op<"randn">(Dims{20, 64}, DType::f32), w = op<"randn">(Dims{64}, DType::f32);
   check([](const List& v) { return List{op<"rms_norm">(v[0], Dims{64}, v[1])}; }, {x, w}, 1);
   check([](const List& v) { return List{op<"softmax">(v[0], int64_t(1), DType::none)}; }, {x}, 1);
+}
+
+TEST(CompiledGraph, ScansTakeWhatStandsAroundThem) {
+  for (DType d : {DType::f32, DType::bf16}) {
+    const Tensor x = op<"randn">(Dims{33, 200}, d), w = op<"randn">(Dims{200}, d);
+    for (int64_t dim : {0, 1})
+      check([&](const List& v) { return List{op<"mul">(op<"cumsum">(op<"exp">(v[0]), dim), v[1]), op<"cumsum">(v[0], dim)}; }, {x, w}, 1);
+    // Lines along different dimensions are two kernels, as are lines and what they add up to.
+    check([](const List& v) { return List{op<"cumsum">(op<"cumsum">(v[0], int64_t(0)), int64_t(1))}; }, {x}, 2);
+    check([](const List& v) { return List{op<"sum">(op<"cumsum">(v[0], int64_t(1)), Dims{1}, false)}; }, {x}, 2);
+  }
+  // A single line has no lanes for what stands around it.
+  check([](const List& v) { return List{op<"cumsum">(op<"exp">(v[0]), int64_t(0))}; }, {op<"randn">(Dims{5000}, DType::f32)}, 2);
+}
+
+TEST(CompiledGraph, NormsOfChannelsTakeWhatStandsAroundThem) {
+  for (DType d : {DType::f32, DType::f64, DType::bf16}) {
+    const Tensor x = op<"randn">(Dims{6, 17, 9, 11}, d), w = op<"randn">(Dims{17}, d), b = op<"randn">(Dims{17}, d), m = op<"randn">(Dims{17}, d);
+    const Tensor v = op<"rand">(Dims{17}, d);
+    for (const Tensor& in : {x, op<"clone">(x, MemoryFormat::channels_last)})
+      for (bool training : {false, true}) {
+        const auto norm = [&](const List& t) {
+          const Tensor none;
+          const auto r = training ? ops<"native_batch_norm", 3>(t[0], t[1], t[2], none, none, true, 0.1, 1e-5)
+                                  : ops<"native_batch_norm", 3>(t[0], t[1], t[2], t[3], t[4], false, 0.1, 1e-5);
+          return training ? List{op<"relu">(r[0]), r[1], r[2]} : List{op<"relu">(r[0])};
+        };
+        check(norm, {in, w, b, m, v}, 1);
+        const auto back = [&](const List& t) {
+          const bool mask[] = {true, true, true};
+          const Tensor none;
+          const auto r = ops<"native_batch_norm_backward", 3>(op<"mul">(t[0], t[0]), t[0], t[1], t[3], t[4], t[3], t[4], training, 1e-5, Span<bool>(mask, 3));
+          return List{r[0], r[1], r[2]};
+        };
+        check(back, {in, w, b, m, v}, 1);
+      }
+  }
+}
+
+TEST(CompiledGraph, GradientsOfRowsAndParametersAreTwoKernels) {
+  for (DType d : {DType::f32, DType::bf16}) {
+    const Tensor x = op<"randn">(Dims{37, 5, 64}, d), g = op<"randn">(Dims{37, 5, 64}, d), w = op<"randn">(Dims{64}, d);
+    const auto [y, mean, rstd] = ops<"native_layer_norm", 3>(x, Dims{64}, w, w, 1e-5);
+    check([](const List& v) {
+      const bool mask[] = {true, true, true};
+      const auto r = ops<"native_layer_norm_backward", 3>(v[0], v[1], Dims{64}, v[3], v[4], v[2], v[2], Span<bool>(mask, 3));
+      return List{r[0], r[1], r[2]};
+    }, {g, x, w, mean, rstd}, 2);
+  }
+  const Tensor x = op<"randn">(Dims{70, 90}, DType::f32);
+  check([](const List& v) { return List{op<"trace">(op<"t">(v[0])), op<"trace">(v[0])}; }, {x}, 1);
 }
 
 TEST(CompiledGraph, MoreNodesThanAKernelTakes) {

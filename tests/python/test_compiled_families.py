@@ -1,0 +1,152 @@
+"""Scans, norms and their gradients as machine code, with eager's bits; what is no kernel is a call within the graph."""
+import copy
+
+import pytest
+import torch
+from python.test_compiled import FLOATS, INTEGERS, check, layouts, same
+
+F = torch.nn.functional
+aten = torch.ops.aten
+SCANS = (torch.cumsum, torch.cumprod, torch.cummax, torch.cummin, torch.logcumsumexp)
+
+
+@pytest.mark.parametrize("f", SCANS, ids=lambda f: f.__name__)
+def test_scans(f):
+    for dtype in FLOATS + (INTEGERS if f is not torch.logcumsumexp else ()):
+        for x in layouts((37, 130), dtype, 6):
+            for dim in range(x.ndim):
+                c = check(lambda x: f(x, dim), x)
+                assert "call" not in c.steps(x)
+    x = torch.randn(5, 70, 6, 40)
+    for dim in range(4):
+        check(lambda x: f(x, dim), x)
+    check(lambda x: f(x.relu(), 1) if f is not torch.cummax else f(x.relu(), 1)[0] * 2, x)
+    special = torch.tensor([[1.0, float("nan"), 2.0, 1.0], [float("-inf"), float("-inf"), float("inf"), 1.0], [-0.0, 0.0, -0.0, 0.0]])
+    check(lambda x: f(x, 0), special.repeat(1, 9))
+    check(lambda x: f(x, 1), special.repeat(9, 1))
+
+
+def test_scans_convert_as_eager_does():
+    x = torch.randint(0, 99, (40, 17))
+    check(lambda x: (x.cumsum(0, dtype=torch.float32), x.cumsum(1, dtype=torch.int8), x.cumprod(0, dtype=torch.float64)), x)
+    check(lambda x: (x.cumsum(0, dtype=torch.bfloat16), x.cumsum(0, dtype=torch.float64)), torch.randn(40, 17))
+    check(lambda x: x.cumsum(0, dtype=torch.int64), torch.randn(40, 17) * 9)
+
+
+def test_neighbours_share_the_lines():
+    x, w = torch.randn(64, 300), torch.randn(300)
+    c = check(lambda x, w: (x.exp().cumsum(0) * w, x.cumsum(0).cumsum(0).sin()), x, w)
+    assert c.steps(x, w).count("\n") == 1
+    c = check(lambda x, w: (x * w).cumsum(1) - x, x, w)
+    assert c.steps(x, w).count("\n") == 1
+    check(lambda x, w: (x * w).cumsum(1).softmax(1), x, w)
+    i = torch.randint(0, 64, (20, 9))
+    check(lambda x, i: F.embedding(i, x).cumsum(0) + 1, x, i)
+
+
+def test_threads_do_not_show_in_scans():
+    x = torch.randn(2000, 500)
+    before = torch.get_num_threads()
+    try:
+        for n in (1, 2):
+            torch.set_num_threads(n)
+            check(lambda x: (x.cumsum(0), x.cumsum(1), x.t().cumsum(0)), x)
+    finally:
+        torch.set_num_threads(before)
+
+
+def channels(shape, dtype, seed=0):
+    g = torch.Generator().manual_seed(seed)
+    x = torch.randn(shape, generator=g).to(dtype)
+    yield x
+    if len(shape) == 4:
+        yield x.contiguous(memory_format=torch.channels_last)
+    if len(shape) > 2:
+        yield x.transpose(0, 2).contiguous().transpose(0, 2)
+
+
+@pytest.mark.parametrize("shape,dtype", [((6, 17, 9, 11), d) for d in FLOATS] + [
+    (s, d) for s in ((50, 33), (3, 40, 70), (2, 1, 5000), (5, 2, 1)) for d in (torch.float32, torch.bfloat16)])
+def test_batch_norm(shape, dtype):
+    n = shape[1]
+    stats = torch.float32 if dtype is torch.float16 else dtype
+    w, b, m, v = torch.randn(n).to(stats), torch.randn(n).to(stats), torch.randn(n).to(stats), torch.rand(n).to(stats)
+    for i, x in enumerate(channels(shape, dtype)):
+        for weight, bias in ((w, b), (w, None), (None, None))[:1 if i else 3]:
+            c = check(lambda x, m, v: F.batch_norm(x, m, v, weight, bias).relu(), x, m, v)
+            assert "call" not in c.steps(x, m, v)
+            c = check(lambda x: aten.native_batch_norm(x, weight, bias, None, None, True, 0.1, 1e-5), x)
+            assert "call" not in c.steps(x)
+        g = torch.randn(shape).to(dtype)
+        for weight, train, mask in ((w, True, 7), (w, False, 7), (None, True, 1), (None, False, 1), (w, True, 6))[:2 if i else 5]:
+            def back(g, x, m, v):
+                r = aten.native_batch_norm_backward(g, x, weight, m, v, m, v, train, 1e-5, [bool(mask >> k & 1) for k in range(3)])
+                return tuple(t for t in r if t is not None)
+            c = check(back, g, x, m, v)
+            assert "call" not in c.steps(g, x, m, v)
+
+
+def test_running_statistics_are_written_by_the_operator():
+    def f(x, m, v):
+        return F.batch_norm(x, m, v, training=True) * 2
+    x, m, v = torch.randn(20, 5), torch.zeros(5), torch.ones(5)
+    one, two = (m.clone(), v.clone()), (m.clone(), v.clone())
+    c = torch._inductor.compile(f, (x, *one))
+    assert same(c(x, *one), f(x, *two)) and same(one[0], two[0]) and same(one[1], two[1])
+    assert not same(one[0], m)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape,inner", [((37, 64), 1), ((4, 30, 7, 20), 2), ((9000, 33), 1), ((1, 5000), 1)])
+def test_layer_norm_backward(shape, inner, dtype):
+    sizes = shape[-inner:]
+    x, g = torch.randn(shape).to(dtype), torch.randn(shape).to(dtype)
+    for w in (torch.randn(sizes).to(dtype), None):
+        _, mean, rstd = aten.native_layer_norm(x, sizes, w, None, 1e-5)
+        for mask in ([True, True, True], [True, False, False], [False, False, True])[:None if dtype is torch.float32 else 1]:
+            def back(g, x, mean, rstd):
+                r = aten.native_layer_norm_backward(g, x, sizes, mean, rstd, w, None, mask)
+                return tuple(t for t in r if t is not None)
+            c = check(back, g, x, mean, rstd)
+            assert "call" not in c.steps(g, x, mean, rstd)
+            check(back, g.transpose(0, 1).contiguous().transpose(0, 1), x, mean, rstd)
+
+
+def test_traces():
+    for dtype in FLOATS + (torch.int64, torch.int32):
+        for x in layouts((37, 50), dtype):
+            if x.ndim == 2:
+                assert "call" not in check(lambda x: x.trace() * 2, x).steps(x)
+
+
+MODULES = {
+    "batch": lambda: torch.nn.BatchNorm2d(6), "layer": lambda: torch.nn.LayerNorm([9, 8]), "rms": lambda: torch.nn.RMSNorm([9, 8]),
+    "group": lambda: torch.nn.GroupNorm(3, 6), "instance": lambda: torch.nn.InstanceNorm2d(6, affine=True),
+    "conv": lambda: torch.nn.Sequential(torch.nn.Conv2d(6, 6, 3), torch.nn.BatchNorm2d(6), torch.nn.ReLU())}
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.bfloat16))
+@pytest.mark.parametrize("name", MODULES)
+def test_training_has_the_eager_bits(name, dtype):
+    torch.manual_seed(0)
+    plain = MODULES[name]().to(dtype)
+    for p in plain.parameters():
+        torch.nn.init.normal_(p)
+    compiled = copy.deepcopy(plain)
+    run = torch.compile(compiled, fullgraph=True)
+    for step in range(2):
+        x = torch.randn(5, 6, 9, 8).to(dtype)
+        a, b = x.clone().requires_grad_(), x.clone().requires_grad_()
+        want, got = plain(a), run(b)
+        assert same(got, want)
+        g = torch.randn(want.shape).to(dtype)
+        want.backward(g)
+        got.backward(g)
+        assert same(b.grad, a.grad)
+        for (n, p), q in zip(plain.named_parameters(), compiled.parameters()):
+            assert same(q.grad, p.grad), n
+        for (n, p), q in zip(plain.named_buffers(), compiled.buffers()):
+            assert same(q, p), n
+    plain.eval(), compiled.eval()
+    with torch.no_grad():
+        assert same(run(x), plain(x))
