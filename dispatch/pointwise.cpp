@@ -1,5 +1,7 @@
 // The geometry of a pointwise call: promotion, broadcasting, the output's strides, coalescing.
 #include "dispatch/pointwise.h"
+#include "dispatch/out_exact.h"
+#include "dispatch/out_rule.h"
 
 #include <cstring>
 
@@ -368,6 +370,9 @@ void run_pointwise(const OpEntry& op, const Value* args, Results& res) {
              "; it cannot be written in place");
     check_inplace_result(op, out, shape, result);
   } else {
+    const bool own_type = p.nin == 1 && !pr.int_to_float && (pr.result == ResultType::same || (pr.result == ResultType::real && !is_complex(common)));
+    const bool exact = op.card->forms & form::out_exact || (own_type && !(op.card->forms & form::out_converts));
+    FB_CHECK(!exact || out.dtype() == result, op.schema.name, ": out is of type ", out.dtype(), ", the result of type ", result, "; it is not converted");
     prepare_out(op, out, shape, result);
   }
   if (out->flags & (kConj | kNeg)) {  // write through a plain tensor; copy_ knows the bits

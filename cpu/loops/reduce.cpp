@@ -223,6 +223,7 @@ struct Reducer {
     for (int64_t i = d + 1; i < inner.sizes.size(); ++i) row *= inner.sizes[i];
     constexpr int64_t kPiece = 1 << 17, kRows = 16;
     const int64_t piece = std::max(kPiece, kRows * row);
+    if (row % tree::block == 0) return rows_of_blocks(d, row), true;
     if (row == 1 || piece > 8 * kPiece) return false;
     Axes upto;
     Dims sizes(Ints(inner.sizes.data() + d, inner.sizes.size() - d)), strides;
@@ -254,6 +255,36 @@ struct Reducer {
     body.tree(partial.get(), blocks, 1);
     store(partial.get(), 0, 1, 1);
     return true;
+  }
+
+  // The same where `row`, the elements for one index of the dimensions up to d, is whole blocks: memory is read as it lies,
+  // with dimension d along the vector, and each block of each of its indices is reduced by itself.
+  void rows_of_blocks(int64_t d, int64_t row) const {
+    Reducer r = *this;
+    r.inner = {};
+    for (int64_t i = d + 1; i < inner.sizes.size(); ++i) r.inner.add(inner.sizes[i], inner.strides[i]);
+    r.vs = inner.strides[d];
+    Axes before;
+    for (int64_t i = 0; i < d; ++i) before.add(inner.sizes[i], inner.strides[i]);
+    const int64_t n = inner.sizes[d], tiles = (n + kTile - 1) / kTile, per = row / tree::block;
+    const bool staging = !(direct && r.vs == 1);
+    const size_t room = size_t(kTile * width);
+    std::unique_ptr<char[]> partial(new char[size_t(blocks * width)]);
+    parallel_for(0, before.numel * tiles * per, 1, [&](int64_t a, int64_t z) {
+      std::unique_ptr<char[]> memory(new char[size_t(tree::lanes + 2 + (staging ? tree::lanes : 0)) * room + 64]);
+      char* acc = memory.get();
+      acc += (64 - reinterpret_cast<uintptr_t>(acc) % 64) % 64;
+      char *own = acc + size_t(tree::lanes) * room, *result = own + room, *buffer = result + room;
+      if (params)
+        for (int64_t j = 0; j < kTile; ++j) std::copy_n(param(0), width, own + j * width);
+      for (int64_t u = a; u < z; ++u) {
+        const int64_t b = u % per, t = u / per % tiles * kTile, o = u / per / tiles, m = std::min(kTile, n - t);
+        r.block_across(data + (before.offset(o) + t * r.vs) * item, m, b, acc, buffer, params ? own : nullptr, result);
+        for (int64_t j = 0; j < m; ++j) std::copy_n(result + j * width, width, partial.get() + ((o * n + t + j) * per + b) * width);
+      }
+    });
+    body.tree(partial.get(), blocks, 1);
+    store(partial.get(), 0, 1, 1);
   }
 
   // ---- across: a kept dimension along the vector ----

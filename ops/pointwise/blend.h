@@ -4,6 +4,7 @@
 
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/out_exact.h"
 #include "ops/math/fits.h"
 #include "ops/math/math.h"
 #include "ops/pointwise/gradient.h"
@@ -14,7 +15,7 @@ struct Where : pointwise<Where> {
   static constexpr auto schema = "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor";
   static constexpr auto grad_name = "WhereBackward0";
   static constexpr uint32_t types = types::all | types::wide_unsigned, numbers = 0b110, bool_operands = 0b001;
-  static constexpr uint32_t forms = form::fn | form::method | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_exact;
   static void check(const Value* args, DType compute) {
     const DType d = args[0].t->dtype;
     FB_CHECK(d == DType::boolean || d == DType::u8, "where: condition must be a bool tensor, ", d, " of shape ", args[0].t->sizes, " was given");

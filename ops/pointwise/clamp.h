@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/out_exact.h"
 #include "ops/math/fits.h"
 #include "ops/math/math.h"
 #include "ops/pointwise/gradient.h"
@@ -27,6 +28,7 @@ struct Clamp : clamping<Clamp> {
   static constexpr auto schema = "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor";
   static constexpr auto aliases = "clip";
   static constexpr auto grad_name = "ClampBackward1";
+  static constexpr uint32_t forms = clamping<Clamp>::forms | form::out_exact;
   static constexpr uint64_t scalar_operands = 0b110;
   static constexpr int modes = 3;
   static int mode(const Value* args) { return bounds_given(args); }

@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/out_exact.h"
 #include "ops/math/integer.h"
 #include "ops/math/math.h"
 
@@ -57,7 +58,7 @@ inline void check_ordered(const char* name, DType compute) {
 struct Isposinf : classifier<Isposinf> {
   static constexpr auto schema = "isposinf(Tensor self) -> Tensor";
   static constexpr uint32_t types = types::floating | types::integral | types::boolean | types::wide_unsigned;
-  static constexpr uint32_t forms = form::fn | form::method | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_exact;
   static void check(const Value*, DType compute) { check_ordered("isposinf", compute); }
   template <class V> static constexpr mask_t<V> fn(V x) {
     if constexpr (is_number_v<V>) return k<mask_t<V>>(false);

@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/out_exact.h"
 #include "ops/math/fits.h"
 #include "ops/math/math.h"
 #include "ops/pointwise/gradient.h"
@@ -65,6 +66,7 @@ template <class C> struct bounding : pointwise<C> {
 struct ClampMin : bounding<ClampMin> {
   static constexpr auto schema = "clamp_min(Tensor self, Scalar min) -> Tensor";
   static constexpr auto grad_name = "ClampMinBackward0";
+  static constexpr uint32_t forms = bounding<ClampMin>::forms | form::out_exact;
   static constexpr uint64_t scalar_operands = 0b10;
   static void check(const Value* args, DType compute) { check_fits("clamp_min", args[1].scalar(), compute); }
   template <class V> static constexpr V fn(V x, V lo) { return math::maximum(x, lo); }
@@ -84,6 +86,7 @@ FB_CARD(ClampMinTensor)
 struct ClampMax : bounding<ClampMax> {
   static constexpr auto schema = "clamp_max(Tensor self, Scalar max) -> Tensor";
   static constexpr auto grad_name = "ClampMaxBackward0";
+  static constexpr uint32_t forms = bounding<ClampMax>::forms | form::out_exact;
   static constexpr uint64_t scalar_operands = 0b10;
   static void check(const Value* args, DType compute) { check_fits("clamp_max", args[1].scalar(), compute); }
   template <class V> static constexpr V fn(V x, V hi) { return math::minimum(x, hi); }

@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/out_exact.h"
 #include "ops/math/integer.h"
 #include "ops/math/math.h"
 #include "ops/pointwise/gradient.h"
@@ -88,7 +89,7 @@ FB_CARD(Sgn)
 struct Signbit : pointwise<Signbit> {
   static constexpr auto schema = "signbit(Tensor self) -> Tensor";
   static constexpr uint32_t types = types::floating | types::integral | types::boolean | types::wide_unsigned;
-  static constexpr uint32_t forms = form::fn | form::method | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_exact;
   static constexpr Promotion promotion{.result = ResultType::boolean};
   template <class V> static constexpr mask_t<V> fn(V x) {
     if constexpr (is_number_v<V>) return x < k<V>(0);
@@ -126,6 +127,7 @@ FB_CARD(CopysignScalar)
 
 struct Heaviside : pointwise<Heaviside> {
   static constexpr auto schema = "heaviside(Tensor self, Tensor values) -> Tensor";
+  static constexpr uint32_t forms = pointwise<Heaviside>::forms | form::out_exact;
   static constexpr uint32_t types = types::floating | types::integral | types::boolean;
   template <class V> static constexpr V fn(V x, V at_zero) {
     return math::heaviside(x, at_zero);

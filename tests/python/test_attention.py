@@ -143,11 +143,20 @@ def test_composition_of_half_types_computes_in_float():
     assert torch.equal(y, exact.bfloat16()) and torch.equal(weights, exact_weights.bfloat16())
 
 
-def test_second_derivative_of_the_fused_operator_raises():
-    q, k, v = (draw(1, 1, 4, 8, seed=i).requires_grad_() for i in range(3))
-    (g,) = torch.autograd.grad(sdpa(q, k, v).sum(), q, create_graph=True)
-    with pytest.raises(RuntimeError):
-        g.sum().backward()
+@pytest.mark.parametrize("how", [{}, {"is_causal": True, "scale": 0.3}, {"attn_mask": torch.tensor([[True, False, True, True, False]] * 4)}, {"enable_gqa": True}],
+                         ids=["plain", "causal", "masked", "shared heads"])
+def test_second_derivatives_are_those_of_the_composition(how):
+    shared = 1 if "enable_gqa" in how else 2
+
+    def second(attention):
+        q, k, v = (draw(2, h, n, 6, seed=i).double().requires_grad_() for i, (h, n) in enumerate(((2, 4), (shared, 5), (shared, 5))))
+        weights = draw(2, 2, 4, 6, seed=7).double()
+        first = torch.autograd.grad((attention(q, k, v, **how) * weights).sin().sum(), (q, k, v), create_graph=True)
+        return torch.autograd.grad(sum((g * g).sum() for g in first), (q, k, v))
+    fused = second(sdpa)
+    composed = second(lambda *a, **k: torch._scaled_dot_product_attention_math(*a, **k)[0])
+    for f, c in zip(fused, composed):
+        assert torch.allclose(f, c, rtol=1e-9, atol=1e-12)
 
 
 def test_empty():

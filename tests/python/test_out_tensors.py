@@ -46,6 +46,46 @@ def test_converted(call):
     assert torch.equal(call(torch.empty(0, dtype=torch.float64)), call(torch.empty(0)).double())
 
 
+OWN_TYPE = ["abs", "neg", "sign", "sgn", "floor", "ceil", "trunc", "round", "frac", "relu", "nan_to_num", "conj_physical", "gelu", "silu", "mish", "elu", "celu", "hardtanh",
+            "hardswish", "hardsigmoid", "leaky_relu", "log_sigmoid", "softplus", "softshrink", "hardshrink", "isposinf", "isneginf", "signbit"]
+
+
+@pytest.mark.parametrize("name", OWN_TYPE)
+def test_pointwise_of_the_results_own_type(name):
+    a = torch.tensor([-1.5, 0.25, 2.0])
+    op = getattr(torch.ops.aten, name)
+    want = op(a)
+    assert torch.equal(op(a, out=torch.empty(3, dtype=want.dtype)), want)
+    for other in (torch.float64, torch.float16, torch.int64, torch.complex64):
+        with pytest.raises(RuntimeError, match="not converted"):
+            op(a, out=torch.empty(3, dtype=other))
+
+
+def test_pointwise_by_several_operands():
+    a, mask = torch.tensor([-1.5, 0.25, 2.0]), torch.tensor([True, False, True])
+    wide = torch.empty(3, dtype=torch.float64)
+    for call in (lambda o: torch.clamp(a, 0, 1, out=o), lambda o: torch.clamp_min(a, 0, out=o), lambda o: torch.clamp_max(a, 0, out=o), lambda o: torch.where(mask, a, a, out=o),
+                 lambda o: torch.heaviside(a, a, out=o)):
+        assert torch.equal(call(torch.empty(3)), call(torch.empty(0)))
+        with pytest.raises(RuntimeError, match="not converted"):
+            call(wide)
+    for call in (lambda o: torch.clamp(a, a, a, out=o), lambda o: torch.maximum(a, a, out=o), lambda o: torch.sin(a, out=o), lambda o: torch.threshold(a, 0, 1, out=o),
+                 lambda o: torch.logical_not(a, out=o), lambda o: torch.lt(a, 1, out=o), lambda o: torch.angle(a, out=o), lambda o: torch.pow(a, 2, out=o)):
+        assert call(wide) is wide and torch.equal(wide, call(torch.empty(0, dtype=call(torch.empty(3)).dtype)).double())
+    c = torch.tensor([3 + 4j])
+    assert torch.abs(c, out=torch.empty(1, dtype=torch.complex64)).item() == 5 and torch.abs(c, out=torch.empty(1, dtype=torch.float64)).item() == 5
+
+
+@pytest.mark.parametrize("call", [
+    lambda o: torch.index_select(x, 0, torch.tensor([0, 1, 2])[: x.shape[0]], out=o), lambda o: torch.gather(x, 0, torch.zeros(x.shape, dtype=torch.long), out=o),
+    lambda o: torch.cat([x], out=o), lambda o: torch.sin(x, out=o), lambda o: torch.cumsum(x, 0, out=o), lambda o: torch.index_add(x, 0, torch.tensor([0]), x[:1], out=o),
+    lambda o: o.copy_(x), lambda o: o.add_(1), lambda o: o.uniform_(), lambda o: o.cumsum_(0),
+])
+def test_one_element_that_stands_in_many_places_is_not_written(call):
+    with pytest.raises(RuntimeError):
+        call(torch.zeros(x.shape[-1]).expand(x.shape))
+
+
 @pytest.mark.parametrize("i", [0, 1])
 def test_two_results(i):
     for call in (lambda o: torch.topk(x, 2, out=o), lambda o: torch.sort(x, 1, out=o), lambda o: torch.max(x, 1, out=o), lambda o: torch.cummax(x, 1, out=o)):

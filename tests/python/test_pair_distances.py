@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from torch.autograd import gradcheck
+from torch.autograd import gradcheck, gradgradcheck
 
 P = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, math.inf]
 
@@ -91,3 +91,15 @@ def test_bits_of_threads():
 def test_errors(call):
     with pytest.raises(RuntimeError):
         call(draw(3, 4), draw(5, 4))
+
+
+@pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 3.0])
+def test_second_derivatives(p):
+    a, b = draw(4, 3).requires_grad_(), draw(3, 3, seed=1).requires_grad_()
+    assert gradgradcheck(lambda x, y: torch.cdist(x, y, p), (a, b))
+    assert gradgradcheck(lambda x: F.pdist(x, p), a)
+    # The composition from other operators has the same.
+    loss = [f(a, b).sin().sum() for f in (lambda x, y: torch.cdist(x, y, p), lambda x, y: torch.linalg.vector_norm(x[:, None] - y, p, -1))]
+    first = [torch.autograd.grad(x, (a, b), create_graph=True) for x in loss]
+    second = [torch.autograd.grad((g[0] * g[0]).sum() + g[1].sin().sum(), (a, b)) for g in first]
+    torch.testing.assert_close(second[0], second[1])

@@ -146,7 +146,8 @@ def test_kthvalue_and_mode_among_equal_elements():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.int32])
-@pytest.mark.parametrize("shape,order", [((700, 611), (1, 0)), ((7, 130, 29, 23), (0, 3, 1, 2)), ((9, 40, 1501), (2, 0, 1)), ((3, 5, 70001), (1, 2, 0))])
+@pytest.mark.parametrize("shape,order", [((700, 611), (1, 0)), ((7, 130, 29, 23), (0, 3, 1, 2)), ((9, 40, 1501), (2, 0, 1)), ((3, 5, 70001), (1, 2, 0)),
+                                         ((300, 4096), (1, 0)), ((4, 70, 64, 64), (0, 2, 3, 1)), ((3, 77, 8192), (0, 2, 1))])
 def test_all_of_a_large_tensor_in_any_order_of_memory(shape, order, dtype):
     torch.manual_seed(5)
     plain = (torch.randn(shape) * 4).to(dtype)

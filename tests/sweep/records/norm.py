@@ -264,7 +264,7 @@ for name in ("_weight_norm_interface_backward", "_weight_norm_differentiable_bac
         calls(*[call(T(2, 3), T(2, 3, values=V), T(*s), T(*s, values=except_dim(V, 2, d)), d).but(layouts=False) for d, s in ((0, (2, 1)), (1, (1, 3)))]),
         weight_back,
         types="w",
-        open="fc",
+        open="fcib",
         tol=20,
         grad=None,
         mixed=False,
