@@ -125,7 +125,9 @@ void check_readable(const OpEntry& op, Device d, const Value* args) {
 
 void run_structured(const OpEntry& op, const Value* args, Results& out) {
   op.card->meta(op, args, out);
-  const Device d = out.size() ? out[0].device() : common_device(op, args);
+  int made = 0;  // results that were not asked for are undefined
+  while (made < out.size() && !out[made].defined()) ++made;
+  const Device d = made < out.size() ? out[made].device() : common_device(op, args);
   if (d.is_meta()) return;
   check_readable(op, d, args);
   select_kernel(op, d, args).run(op, args, out);

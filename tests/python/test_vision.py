@@ -209,6 +209,27 @@ def test_grid_sample(mode, padding, corners):
     assert gradcheck(lambda a, b: F.grid_sample(a, b, mode, padding, corners), (a, b))
 
 
+@pytest.mark.parametrize("corners", [False, True])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_second_derivatives_of_grid_sample(mode, padding, corners):
+    torch.manual_seed(3)
+    x = torch.randn(1, 2, 4, 3, dtype=torch.float64, requires_grad=True)
+    grid = (torch.rand(1, 2, 3, 2, dtype=torch.float64) * 2.6 - 1.3).requires_grad_()
+
+    def sample(a, b):
+        return F.grid_sample(a, b, mode, padding, corners)
+    assert gradgradcheck(sample, (x, grid), fast_mode=True)
+    assert gradcheck(lambda b: sample(x.detach(), b), (grid,), fast_mode=True)  # of the grid alone
+
+
+def test_second_derivatives_of_sampled_volumes():
+    torch.manual_seed(3)
+    x = torch.randn(1, 2, 3, 4, 3, dtype=torch.float64, requires_grad=True)
+    grid = (torch.rand(1, 2, 3, 1, 3, dtype=torch.float64) * 2.6 - 1.3).requires_grad_()
+    assert gradgradcheck(lambda a, b: F.grid_sample(a, b, "bilinear", "reflection", False), (x, grid), fast_mode=True)
+
+
 @pytest.mark.parametrize("mode", ["bilinear", "nearest"])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 def test_grid_sample_volumes(mode, padding):

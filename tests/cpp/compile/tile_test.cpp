@@ -32,7 +32,7 @@ struct Writer {
   std::vector<Id> values;
   int stored = 0;
 
-  explicit Writer(uint64_t seed) : g(seed), lanes(1 << g() % 4) {
+  explicit Writer(uint64_t seed) : g(seed), lanes(g() % 12 ? 1 << g() % 4 : 16 << g() % 2) {
     p.name = "random" + std::to_string(seed);
     in = b.parameter("in", Elem::address);
     out = b.parameter("out", Elem::address);
