@@ -311,7 +311,7 @@ void fit_scan(const Nest& n, Step& step) {
     dense = dense && f.dense.back() != 's';
   }
   const int64_t width = f.kept.sizes.back();
-  f.lanes = dense && width >= kManyLanes ? kManyLanes : width >= kLanes ? kLanes : 1;
+  f.lanes = dense && width >= kRunLanes ? kRunLanes : width >= kLanes ? kLanes : 1;
   const int64_t tiles = (width + f.lanes - 1) / f.lanes;
   launch(step, f, f.kept.numel / width * tiles, kPiece / (f.inner.numel * f.lanes), 0, "lines");
 }
