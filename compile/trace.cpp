@@ -127,6 +127,8 @@ void GraphTrace::call(const OpEntry& given, const Value* args, Results& out) {
       with[i] = Value(lists.back());
     } else {
       as[i].value = graph_.keep(args[i]);
+      // The device of a stand-in, or one that the code names: which of the two is not known.
+      if (args[i].tag == Tag::device && args[i].device().is_meta()) raise_not_implemented("a trace meets ", given.schema.full_name(), " for device meta");
       if (args[i].tag == Tag::device) with[i] = Value(Device(DeviceType::meta));
       else if (args[i].is_none() && op->schema.args[i].type == ArgType::device && !(op->schema.tensor_mask | op->schema.list_mask)) with[i] = Value(Device(DeviceType::meta));
     }

@@ -3,6 +3,7 @@
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/out_rule.h"
+#include "dispatch/trace.h"
 #include "ops/create/fill.h"
 #include "ops/index/reads.h"
 #include "ops/math/fits.h"
@@ -138,6 +139,7 @@ input with value, a number or a tensor without dimensions, in the entries along 
 FB_CARD(index_fill)
 inline Scalar index_fill_number(const Tensor& value) {
   FB_CHECK(value.ndim() == 0, "index_fill: value must be a number or a tensor without dimensions, its shape is ", value.sizes());
+  if (tracer && (value->flags & kTraced)) raise_not_implemented("index_fill: the value of a tensor cannot be followed without its element");
   return value.is_meta() ? Scalar(0) : op_value<"item">(value).scalar();
 }
 struct index_fill_tensor : lowered<index_fill_tensor> {

@@ -3,6 +3,7 @@
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/out_rule.h"
+#include "dispatch/trace.h"
 #include "ops/create/fill.h"
 #include "ops/index/indices.h"
 
@@ -150,6 +151,7 @@ FB_CARD(masked_fill_scalar)
 
 inline Scalar fill_number(const char* name, const Tensor& value) {
   FB_CHECK(value.ndim() == 0, name, ": value must be a number or a tensor without dimensions, its shape is ", value.sizes());
+  if (tracer && (value->flags & kTraced)) raise_not_implemented("masked_fill: the value of a tensor cannot be followed without its element");
   return value.is_meta() ? Scalar(0) : op_value<"item">(value).scalar();
 }
 struct masked_fill_tensor : lowered<masked_fill_tensor> {

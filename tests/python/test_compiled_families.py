@@ -150,3 +150,12 @@ def test_training_has_the_eager_bits(name, dtype):
     plain.eval(), compiled.eval()
     with torch.no_grad():
         assert same(run(x), plain(x))
+
+
+def test_values_of_tensors_are_read_when_called():
+    x, m, i = torch.randn(4, 3), torch.rand(4, 3) > 0.5, torch.tensor([1])
+    for f in (lambda x, m, i, v: x.masked_fill(m, v) + 1, lambda x, m, i, v: x.index_fill(1, i, v) * 2,
+              lambda x, m, i, v: x.double().type_as(v) + 1, lambda x, m, i, v: torch.full_like(x, 2.0) + v):
+        c = torch._inductor.compile(f, (x, m, i, torch.tensor(5.0)))
+        for v in (5.0, -1.5):
+            assert same(c(x, m, i, torch.tensor(v)), f(x, m, i, torch.tensor(v)))

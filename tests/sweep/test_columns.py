@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+import torch
 
-from sweep import abuse, batch, columns, errors, forms, forward, gradients, promotion, records, registry  # noqa: F401
+from sweep import abuse, batch, columns, compiled, errors, forms, forward, gradients, promotion, records, registry  # noqa: F401
 from sweep.cases import along, binary, call, calls, unary
 from sweep.record import RECORDS, T, bad, op
 
@@ -57,3 +58,14 @@ def test_every_name_is_covered_by_one_record():
     owners = registry.packets()
     assert owners["add_"] == "add" and owners["subtract"] == "sub" and owners["subtract_"] == "sub"
     assert owners["square_"] == "square" and owners["zero_"] == "zero_"
+
+
+def test_compiled_calls_are_told_from_others():
+    x = torch.linspace(-3, 3, 100)
+    zero, nan = torch.tensor(0.0), torch.tensor(float("nan"))
+    assert compiled.unlike(zero, -zero) and compiled.unlike(x, x.double()) and compiled.unlike(x, x.flip(0))
+    assert compiled.unlike(nan, -nan) is None and compiled.unlike(x, x.clone()) is None
+    assert compiled.check("", torch.sin, torch.sin, [x])
+    with pytest.raises(AssertionError):
+        compiled.check("", torch.cos, torch.sin, [x])
+    assert not compiled.check("", lambda t: t * t.sum().item(), lambda t: t * t.sum().item(), [x])
