@@ -19,6 +19,9 @@ class _OfThread(threading.local):
     def __getitem__(self, i):
         return self.items[i]
 
+    def __delitem__(self, i):
+        del self.items[i]
+
     def append(self, x):
         self.items.append(x)
 

@@ -21,9 +21,6 @@ template <class A> void drop_minus_zero(void* v, int64_t n, int64_t, double) {
 
 const ReduceBody& sum_body(DType c) { return pick<folds::sum, float, double, int64_t, cfloat, cdouble>("sum", c); }
 const ReduceBody& nansum_body(DType c) { return pick<folds::nansum, float, double, int64_t>("nansum", c); }
-const ReduceBody& prod_body(DType c) { return pick<folds::prod, float, double, int64_t, cfloat, cdouble>("prod", c); }
-const ReduceBody& max_body(DType c) { return pick<folds::max, float, double, int64_t>("max", c); }
-const ReduceBody& min_body(DType c) { return pick<folds::min, float, double, int64_t>("min", c); }
 const ReduceBody& truth_body() {
   static constexpr ReduceBody body = [] {
     ReduceBody b = reduce_body_of<folds::sum, int64_t>;

@@ -84,6 +84,8 @@ template <class F, class A> struct ReduceLoops {
       else if (r > 0) a[v] = first_lanes(int(r), step(a[v], load_v(p + i + v * L, int(r)), q), a[v]);
     }
   }
+  // The same as a call: its text stands once in the object.
+  [[gnu::noinline]] static void add_chunk(V (&a)[NV], const A* p, int64_t n, V q) { add_run(a, p, n, q); }
   static A one_row(const A* p, int64_t n, V q) {
     V a[NV];
 #pragma GCC unroll 32
@@ -108,7 +110,7 @@ template <class F, class A> struct ReduceLoops {
       for (auto& row : a)
         for (V& v : row) v = F::template identity<V>();
       for (int64_t i = 0; i < n; i += kChunk)
-        for (int64_t k = 0; k < kTogether; ++k) add_run(a[k], x + k * stride + i, std::min(kChunk, n - i), param_of(r + k));
+        for (int64_t k = 0; k < kTogether; ++k) add_chunk(a[k], x + k * stride + i, std::min(kChunk, n - i), param_of(r + k));
       for (int64_t k = 0; k < kTogether; ++k) o[r + k] = fold_registers(a[k]);
     }
     for (; r < rows; ++r, x += stride) o[r] = one_row(x, n, param_of(r));
@@ -119,7 +121,7 @@ template <class F, class A> struct ReduceLoops {
     for (int v = 0; v < NV; ++v) a[v] = load_v(l + v * L);
     V w = F::template identity<V>();
     if constexpr (F::param) w = spread(*static_cast<const A*>(param));
-    add_run(a, static_cast<const A*>(p), n, w);
+    add_chunk(a, static_cast<const A*>(p), n, w);
     for (int v = 0; v < NV; ++v) store_v(l + v * L, a[v]);
   }
   // The same lane of up to R rows that lie 32 apart, so that an accumulator is read and written once for them.

@@ -114,10 +114,12 @@ def test_routes():
         "five": sdpa(q[None], k[None], v[None]),
         "value": sdpa(q, k, v[..., :7]),
         "batch": sdpa(q, k[:1], v[:1]),
-        "strides": sdpa(q.transpose(2, 3), draw(2, 3, 5, 4), draw(2, 3, 5, 4)),
     }
     for y in composed.values():
         assert "SafeSoftmaxBackward0" in names(y)
+    turned, k4 = q.transpose(2, 3), draw(2, 3, 5, 4)
+    assert torch._fused_sdp_choice(turned, k4, k4) == 0
+    assert torch.equal(sdpa(turned, k4, k4), sdpa(turned.contiguous(), k4, k4)) and sdpa(turned, k4, k4).is_contiguous()
     assert torch._fused_sdp_choice(q, k, v) == 1 and torch._fused_sdp_choice(q, k, v, None, 0.5) == 0
 
 
