@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <map>
 #include <mutex>
+#include <new>
 #include <shared_mutex>
 
 #include "dispatch/below_autograd.h"
@@ -36,7 +37,8 @@ using Held = Ref<Registered>;
 // neither run nor dropped under it, since that may wait for the interpreter's lock, whose holder may wait for this one.
 std::shared_mutex lock;
 void guard_forks() {
-  [[maybe_unused]] static const int once = pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, [] { lock.unlock(); });
+  // Anew in the child: its thread has another number than the one that locked.
+  [[maybe_unused]] static const int once = pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, [] { new (&lock) std::shared_mutex; });
 }
 
 // What was registered for one entry: its own operators, and aten's where a kernel replaces a card's.

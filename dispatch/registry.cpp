@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <new>
 #include <shared_mutex>
 
 #include "dispatch/call.h"
@@ -167,7 +168,8 @@ struct Registry {
 std::shared_mutex table_lock;  // names are looked up rarely: call sites keep what they found
 Registry& registry() {
   static Registry* r = [] {
-    pthread_atfork([] { table_lock.lock(); }, [] { table_lock.unlock(); }, [] { table_lock.unlock(); });
+    pthread_atfork([] { table_lock.lock(); }, [] { table_lock.unlock(); },
+                   [] { new (&table_lock) std::shared_mutex; });  // the child's thread has another number than the one that locked
     return new Registry;
   }();
   return *r;
