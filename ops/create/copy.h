@@ -95,7 +95,9 @@ inline Tensor converted(const Tensor& self, DType dtype, Device device, bool cop
   if (!copy && dtype == self.dtype() && same_device(device, self.device()) &&
       (format == MemoryFormat::preserve || self.is_contiguous(format) ))
     return self;
-  return op<"_to_copy">(self, dtype, std::nullopt, device, std::nullopt, false, format);
+  // The device is named only where it changes: a trace then keeps that of whatever comes.
+  const std::optional<Device> to = same_device(device, self.device()) ? std::nullopt : std::optional<Device>(device);
+  return op<"_to_copy">(self, dtype, std::nullopt, to, std::nullopt, false, f);
 }
 
 struct to_device : composite<to_device> {
