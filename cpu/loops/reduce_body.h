@@ -94,6 +94,24 @@ template <class F, class A> struct ReduceLoops {
     return fold_registers(a);
   }
 
+  template <int64_t K, class P> FB_SIMD static void several_rows(A* out, const A* x, int64_t stride, int64_t n, P param_of) {
+    V a[K][NV];
+#pragma GCC unroll 8
+    for (int64_t k = 0; k < K; ++k)
+#pragma GCC unroll 32
+      for (int v = 0; v < NV; ++v) a[k][v] = F::template identity<V>();
+    const int64_t whole = n - n % tree::lanes;
+    for (int64_t i = 0; i < whole; i += tree::lanes)
+#pragma GCC unroll 8
+      for (int64_t k = 0; k < K; ++k)
+#pragma GCC unroll 32
+        for (int v = 0; v < NV; ++v) a[k][v] = step(a[k][v], load_v(x + k * stride + i + v * L), param_of(k));
+    for (int64_t k = 0; k < K; ++k) {
+      if (whole < n) add_chunk(a[k], x + k * stride + whole, n - whole, param_of(k));
+      out[k] = fold_registers(a[k]);
+    }
+  }
+
   static void rows(void* out, const void* p, int64_t stride, int64_t rows, int64_t n, const void* param, int64_t param_step) {
     A* o = static_cast<A*>(out);
     const A* x = static_cast<const A*>(p);
@@ -102,17 +120,13 @@ template <class F, class A> struct ReduceLoops {
       if constexpr (F::param) return spread(q[r * param_step]);
       else return F::template identity<V>();
     };
-    // Long rows are read four at a time, a kilobyte of each in turn: memory serves several streams faster than one.
-    constexpr int64_t kTogether = 4, kChunk = 1024 / sizeof(A);
+    // Long rows are read several at a time, 32 elements of each in turn, as many as the registers hold the lanes of: memory
+    // serves several streams faster than one.
+    constexpr int64_t kTogether = L == 1 ? 1 : 16 / NV;
     int64_t r = 0;
-    for (; n >= 2 * kChunk && r + kTogether <= rows; r += kTogether, x += kTogether * stride) {
-      V a[kTogether][NV];
-      for (auto& row : a)
-        for (V& v : row) v = F::template identity<V>();
-      for (int64_t i = 0; i < n; i += kChunk)
-        for (int64_t k = 0; k < kTogether; ++k) add_chunk(a[k], x + k * stride + i, std::min(kChunk, n - i), param_of(r + k));
-      for (int64_t k = 0; k < kTogether; ++k) o[r + k] = fold_registers(a[k]);
-    }
+    if constexpr (kTogether > 1)
+      for (; n >= 8 * tree::lanes && r + kTogether <= rows; r += kTogether, x += kTogether * stride)
+        several_rows<kTogether>(o + r, x, stride, n, [&](int64_t k) { return param_of(r + k); });
     for (; r < rows; ++r, x += stride) o[r] = one_row(x, n, param_of(r));
   }
   static void run(void* lanes, const void* p, int64_t n, const void* param) {

@@ -105,17 +105,21 @@ template <int N> void rest(char* dst, int64_t ds, const char* src, int64_t ss, i
 }
 
 // Every line of src is read whole at once, and every line of dst written whole: with rows that lie a power of two apart
-// the lines of a tile share few sets of the cache, and a line half used would be fetched again.
+// the lines of a tile share few sets of the cache, and a line half used would be fetched again. For the same reason the
+// neighbouring lines of the same rows of src come next, and while a tile is transposed the lines of the columns after it
+// are on their way.
 template <int N> void tiles(char* dst, int64_t ds, const char* src, int64_t ss, int64_t rows, int64_t cols, bool stream) {
   constexpr int K = Square<N>::K, L = 64 / N;  // L x L elements: L lines of src, L of dst
   const int64_t whole_rows = rows - rows % L, whole_cols = cols - cols % L;
   alignas(64) char lines[L * 64];
-  for (int64_t r = 0; r < whole_rows; r += L)
-    for (int64_t c = 0; c < whole_cols; c += L) {
+  for (int64_t c = 0; c < whole_cols; c += L)
+    for (int64_t r = 0; r < whole_rows; r += L) {
       char* to = stream ? lines : dst + r * ds + c * N;
       const int64_t step = stream ? 64 : ds;
       for (int64_t i = 0; i < L; i += K)
         for (int64_t j = 0; j < L; j += K) Square<N>::run(to + j * step + i * N, step, src + (c + i) * ss + (r + j) * N, ss);
+      if (c + L < whole_cols)
+        for (int64_t i = 0; i < L; ++i) _mm_prefetch(src + (c + L + i) * ss + r * N, _MM_HINT_T0);
       if (!stream) continue;
       for (int64_t j = 0; j < L; ++j) {
         char* p = dst + (r + j) * ds + c * N;
