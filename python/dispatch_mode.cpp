@@ -319,7 +319,7 @@ PyObject* py_pop(PyObject*, PyObject* args) {
   raise_runtime("_pop_torch_dispatch_stack: no mode with key ", int64_t(want), " is active");
   FB_PY_END(nullptr)
 }
-PyObject* py_length(PyObject*, PyObject*) { return PyLong_FromSize_t(modes.size()); }
+PyObject* py_length(PyObject*, PyObject*) { return PyLong_FromSize_t(active_dispatch_modes()); }
 PyObject* py_at(PyObject*, PyObject* i) {
   FB_PY_BEGIN
   const Py_ssize_t k = PyLong_AsSsize_t(i);
@@ -523,6 +523,7 @@ bool takes_dispatch(PyTypeObject* type) {
   return f && f != g_disabled_dispatch && f != Py_None;
 }
 
+size_t active_dispatch_modes() { return modes.size(); }
 bool mode_active() { return (tls.layers & kPython) != 0; }
 bool dispatches(const Tensor& t) { return ((t->flags | tls.layers) & kPython) != 0; }
 

@@ -10,6 +10,7 @@ bool takes_dispatch(PyTypeObject* type);
 // Whether a call with this argument goes to Python: a mode is active, or the tensor's class takes calls.
 bool dispatches(const Tensor& t);
 bool mode_active();
+size_t active_dispatch_modes();   // on this thread's stack
 
 // The OpOverload object that stands for this entry (of an alias, for what it is another name of), borrowed.
 PyObject* overload_object(const OpEntry& op);

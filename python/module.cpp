@@ -6,6 +6,7 @@
 namespace fb::py {
 
 void init_compiled(PyObject* m);   // compiled.cpp
+void init_guards(PyObject* m);     // guards.cpp
 
 namespace {
 
@@ -62,6 +63,7 @@ PyMODINIT_FUNC PyInit__C() {
   init_library(m);
   init_triton(m);
   init_compiled(m);
+  init_guards(m);
   init_leaving(m);
   return m;
   FB_PY_END(nullptr)

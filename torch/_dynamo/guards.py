@@ -94,19 +94,14 @@ class Guards:
         return set(free) - marks(t, "_dynamo_static_indices")
 
     def _tensor_lines(self, dynamic):
-        for text, (t, var) in self.tensors.items():
+        if not self.tensors:
+            return
+        tensors = [t for t, _ in self.tensors.values()]
+        variables = [var for _, var in self.tensors.values()]
+        self.names["tensors"] = torch._C._TensorGuard(tuple(tensors), tuple(sorted(self.free_sizes(t, dynamic)) for t in tensors))
+        for text, (_, var) in self.tensors.items():
             yield f"{var} = {text}"
-            n = self.name
-            checks = [f"type({var}) is {n(type(t), 'T')}", f"{var}.dtype is {n(t.dtype)}", f"{var}.requires_grad is {t.requires_grad}",
-                      f"{var}.device == {n(t.device)}", f"{var}.layout is {n(t.layout)}"]
-            free = self.free_sizes(t, dynamic)
-            if not free:
-                checks += [f"{var}.shape == {tuple(t.shape)}", f"{var}.stride() == {tuple(t.stride())}"]
-            else:
-                checks += [f"{var}.ndim == {t.ndim}", *(f"{var}.shape[{i}] == {n}" for i, n in enumerate(t.shape) if i not in free)]
-            if t.is_complex():
-                checks.append(f"{var}.is_conj() is {t.is_conj()}")
-            yield f"if not ({' and '.join(checks)}): return MISS"
+        yield f"if not tensors({', '.join(variables)}): return MISS"
 
     def function(self, result, inputs, count, keys, graph, dynamic=False):
         """The entry: run(a, k), which gives MISS or what the function gives. `result` are lines that do so with `o`, the
@@ -139,16 +134,8 @@ def _autocast():
 
 def global_state():
     """(expression that holds while the process-wide state is as now, its names)"""
-    names = {"grad_mode": torch.is_grad_enabled, "inference": torch.is_inference_mode_enabled, "modes": _torch_function._modes,
-             "default_dtype": torch.get_default_dtype, "DTYPE": torch.get_default_dtype(), "deterministic": torch._defaults._deterministic,
-             "precision": torch._defaults._matmul_precision, "default_device": torch._C._get_default_device,
-             "DEVICE": torch._C._get_default_device()}
-    checks = [f"grad_mode() is {torch.is_grad_enabled()}", f"inference() is {torch.is_inference_mode_enabled()}", "not modes",
-              "default_dtype() is DTYPE", f"deterministic == {torch._defaults._deterministic}",
-              f"precision == {torch._defaults._matmul_precision}", "default_device() == DEVICE"]
-    for name, f in _levels().items():
-        names[name] = f
-        checks.append(f"not {name}()")
+    names = {"state": torch._C._StateGuard(), "deterministic": torch._defaults._deterministic, "precision": torch._defaults._matmul_precision}
+    checks = ["state()", f"deterministic == {torch._defaults._deterministic}", f"precision == {torch._defaults._matmul_precision}"]
     if "torch.amp" not in sys.modules:   # autocast cannot be on
         names["modules"] = sys.modules
         checks.append("'torch.amp' not in modules")

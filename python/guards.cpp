@@ -1,0 +1,136 @@
+// Guards of compiled code, each one call: the state of thread and process, and what is fixed of the tensors that come in.
+#include <vector>
+
+#include "autograd/node.h"
+#include "dispatch/levels.h"
+#include "dispatch/thread_state.h"
+#include "python/binding.h"
+#include "python/dispatch_mode.h"
+
+namespace fb::py {
+namespace {
+
+struct State {
+  bool grad, inference;
+  DType dtype;
+  Device device;
+  bool operator==(const State&) const = default;
+  static State now() { return {tls.grad_enabled, tls.inference, default_dtype, default_device()}; }
+};
+// What sees every operator as it comes: modes, transforms, dual levels.
+bool watched() { return function_modes || active_dispatch_modes() || innermost_level() || dual_level_open; }
+
+struct PyStateGuard {
+  PyObject_HEAD
+  vectorcallfunc call;
+  State seen;
+};
+PyTypeObject StateGuardType{PyVarObject_HEAD_INIT(nullptr, 0)}, TensorGuardType{PyVarObject_HEAD_INIT(nullptr, 0)};
+
+PyObject* state_holds(PyObject* self, PyObject* const*, size_t, PyObject*) {
+  return PyBool_FromLong(!watched() && State::now() == reinterpret_cast<PyStateGuard*>(self)->seen);
+}
+PyObject* state_new(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* o = type->tp_alloc(type, 0);
+  if (!o) return nullptr;
+  auto* g = reinterpret_cast<PyStateGuard*>(o);
+  g->call = state_holds;
+  g->seen = State::now();
+  return o;
+}
+
+struct Seen {
+  Obj type;
+  DType dtype;
+  Device device;
+  Layout layout;
+  bool gradient, conj, neg, exact;   // exact: all sizes, and the strides
+  Dims sizes, strides;               // -1 where any size will do
+  explicit Seen(PyObject* o, PyObject* free) : type(Obj::borrow(reinterpret_cast<PyObject*>(Py_TYPE(o)))) {
+    const Tensor& t = unwrap(o);
+    dtype = t->dtype, device = t->device, layout = t->layout;
+    gradient = requires_grad(t), conj = t->conj, neg = t->neg;
+    sizes = t->sizes, strides = t->strides;
+    Obj items(checked(PySequence_Fast(free, "_TensorGuard: the free dimensions of a tensor are a sequence")));
+    exact = PySequence_Fast_GET_SIZE(items.get()) == 0;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+      const Py_ssize_t d = PyLong_AsSsize_t(PySequence_Fast_GET_ITEM(items.get(), i));
+      if (d == -1 && PyErr_Occurred()) throw PythonErrorSet{};
+      FB_CHECK_INDEX(d >= 0 && d < sizes.size(), "_TensorGuard: dimension ", int64_t(d), " of a tensor of ", sizes.size(), " dimensions");
+      sizes[d] = -1;
+    }
+  }
+  bool holds(PyObject* o) const {
+    if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != type.get()) return false;
+    const Tensor& t = unwrap(o);
+    if (t->dtype != dtype || t->device != device || t->layout != layout || t->conj != conj || t->neg != neg) return false;
+    if (t->sizes.size() != sizes.size() || requires_grad(t) != gradient) return false;
+    for (int64_t i = 0; i < sizes.size(); ++i)
+      if ((sizes[i] >= 0 && t->sizes[i] != sizes[i]) || (exact && t->strides[i] != strides[i])) return false;
+    return true;
+  }
+};
+
+struct PyTensorGuard {
+  PyObject_HEAD
+  vectorcallfunc call;
+  std::vector<Seen>* seen;
+};
+const std::vector<Seen>& seen_of(PyObject* o) { return *reinterpret_cast<PyTensorGuard*>(o)->seen; }
+
+PyObject* tensors_hold(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  FB_PY_BEGIN
+  const std::vector<Seen>& seen = seen_of(self);
+  const size_t n = size_t(PyVectorcall_NARGS(nargsf));
+  if (n != seen.size() || kwnames) raise_type("_TensorGuard takes ", uint64_t(seen.size()), " tensors, but ", uint64_t(n), " were given");
+  for (size_t i = 0; i < n; ++i)
+    if (!seen[i].holds(args[i])) Py_RETURN_FALSE;
+  Py_RETURN_TRUE;
+  FB_PY_END(nullptr)
+}
+PyObject* tensors_new(PyTypeObject* type, PyObject* args, PyObject*) {
+  FB_PY_BEGIN
+  PyObject *tensors, *free;
+  if (!PyArg_ParseTuple(args, "O!O!:_TensorGuard", &PyTuple_Type, &tensors, &PyTuple_Type, &free)) return nullptr;
+  if (PyTuple_GET_SIZE(tensors) != PyTuple_GET_SIZE(free)) raise_type("_TensorGuard: one sequence of free dimensions for each tensor");
+  std::vector<Seen> seen;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tensors); ++i) {
+    tensor_arg(PyTuple_GET_ITEM(tensors, i), "_TensorGuard", "tensors");
+    seen.emplace_back(PyTuple_GET_ITEM(tensors, i), PyTuple_GET_ITEM(free, i));
+  }
+  PyObject* o = checked(type->tp_alloc(type, 0));
+  reinterpret_cast<PyTensorGuard*>(o)->call = tensors_hold;
+  reinterpret_cast<PyTensorGuard*>(o)->seen = new std::vector<Seen>(std::move(seen));
+  return o;
+  FB_PY_END(nullptr)
+}
+void tensors_dealloc(PyObject* o) {
+  delete reinterpret_cast<PyTensorGuard*>(o)->seen;
+  Py_TYPE(o)->tp_free(o);
+}
+
+void ready(PyObject* m, PyTypeObject& type, const char* name, const char* attribute, size_t size, size_t offset, newfunc make, const char* doc) {
+  type.tp_name = name;
+  type.tp_basicsize = Py_ssize_t(size);
+  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL;
+  type.tp_vectorcall_offset = Py_ssize_t(offset);
+  type.tp_call = PyVectorcall_Call;
+  type.tp_new = make;
+  type.tp_doc = doc;
+  checked(PyType_Ready(&type));
+  checked(PyModule_AddObjectRef(m, attribute, reinterpret_cast<PyObject*>(&type)));
+}
+
+}  // namespace
+
+void init_guards(PyObject* m) {
+  TensorGuardType.tp_dealloc = tensors_dealloc;
+  ready(m, StateGuardType, "torch._C._StateGuard", "_StateGuard", sizeof(PyStateGuard), offsetof(PyStateGuard, call), state_new,
+        "_StateGuard()() -> bool\n\nWhether grad and inference mode, default dtype and default device are as when it was made, and no mode,\n"
+        "transform or dual level sees operators as they come.");
+  ready(m, TensorGuardType, "torch._C._TensorGuard", "_TensorGuard", sizeof(PyTensorGuard), offsetof(PyTensorGuard, call), tensors_new,
+        "_TensorGuard(tensors, free)(*tensors) -> bool\n\nWhether tensors are of the types, dtypes, devices, sizes and strides of those it was made of, and want\n"
+        "gradients where those did. free: for each a sequence of dimensions that may have any size; then strides are free too.");
+}
+
+}  // namespace fb::py
