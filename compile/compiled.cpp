@@ -37,20 +37,25 @@ Compiled* make(Graph g) {
 }
 void drop(Compiled* c) { delete c; }
 
-const Plan& plan_for(Compiled& c, TensorImpl* const* inputs) {
+// The plan for these inputs: one that is kept, or `once`, which is then made.
+const Plan& plan_for(Compiled& c, TensorImpl* const* inputs, std::unique_ptr<Plan>& once) {
   const Plan* p = c.last.load(std::memory_order_acquire);
   if (p && p->holds(inputs, c.constants)) return *p;
-  const std::lock_guard<std::mutex> hold(c.lock);
-  for (const auto& q : c.plans)
-    if (q->holds(inputs, c.constants)) {
-      c.last.store(q.get(), std::memory_order_release);
-      return *q;
+  {
+    const std::lock_guard<std::mutex> hold(c.lock);
+    for (const auto& q : c.plans)
+      if (q->holds(inputs, c.constants)) {
+        c.last.store(q.get(), std::memory_order_release);
+        return *q;
+      }
+    if (c.plans.size() < kMostPlans) {
+      c.plans.push_back(make_plan(c.parts, inputs));
+      c.last.store(c.plans.back().get(), std::memory_order_release);
+      return *c.plans.back();
     }
-  auto fresh = make_plan(c.parts, inputs);
-  p = fresh.get();
-  c.plans.push_back(std::move(fresh));
-  c.last.store(p, std::memory_order_release);
-  return *p;
+  }
+  once = make_plan(c.parts, inputs);
+  return *once;
 }
 
 // Whether operators must see the call one by one: a gradient or a tangent is wanted, or a layer takes calls.
@@ -66,24 +71,17 @@ void call(Compiled& c, TensorImpl* const* inputs, Tensor* outputs) {
   for (size_t i = 0; i < c.graph.inputs.size(); ++i) plain = plain && !wants_history(inputs[i]);
   for (const Tensor* t : c.constants) plain = plain && !wants_history(t->impl());
   if (plain) {
-    const Plan* last = c.last.load(std::memory_order_acquire);
-    bool full = false;
-    if (!last || !last->holds(inputs, c.constants)) {
-      const std::lock_guard<std::mutex> hold(c.lock);
-      full = c.plans.size() >= kMostPlans;
-    }
-    if (full) {
-      const auto once = make_plan(c.parts, inputs);
-      if (!once->eager && run_plan(*once, c.parts, inputs, c.constants, outputs)) return;
-      return run_eagerly(c.graph, inputs, outputs);
-    }
-    const Plan& p = plan_for(c, inputs);
+    std::unique_ptr<Plan> once;
+    const Plan& p = plan_for(c, inputs, once);
     if (!p.eager && run_plan(p, c.parts, inputs, c.constants, outputs)) return;
   }
   run_eagerly(c.graph, inputs, outputs);  // raises what an operator raises
 }
 
-std::string describe(Compiled& c, TensorImpl* const* inputs) { return text_of(plan_for(c, inputs), c.parts); }
+std::string describe(Compiled& c, TensorImpl* const* inputs) {
+  std::unique_ptr<Plan> once;
+  return text_of(plan_for(c, inputs, once), c.parts);
+}
 
 // ---- a single call ----
 

@@ -4,9 +4,10 @@
 #include <mutex>
 #include <set>
 
-#include "dispatch/library.h"
+#include "core/fork_mutex.h"
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/library.h"
 #include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
 
@@ -248,11 +249,11 @@ void run_batched(const OpEntry& op, const Value* args, Results& out, const Ref<L
   if (kind == CardKind::view && batch_view(*c)) return;
   // What an operator from outside means by its arguments' names is not known.
   if (!(op.card->forms & form::library) && has_dims(op.schema) && batch_dims(*c)) return;
-  static std::mutex* lock = new std::mutex;
+  static ForkMutex* lock = new ForkMutex;
   static std::set<std::string>* warned = new std::set<std::string>;
   bool first;
   {
-    const std::lock_guard<std::mutex> hold(*lock);
+    const std::lock_guard<ForkMutex> hold(*lock);
     first = warned->insert(op.schema.full_name()).second;
   }
   if (first)

@@ -1,21 +1,19 @@
 #include "dispatch/library.h"
 
-#include <pthread.h>
-
 #include <atomic>
 #include <initializer_list>
 #include <map>
 #include <mutex>
-#include <new>
 #include <shared_mutex>
 
+#include "core/fork_mutex.h"
 #include "dispatch/below_autograd.h"
 #include "dispatch/invoke.h"
 #include "dispatch/layers.h"
-#include "dispatch/trace.h"
 #include "dispatch/levels.h"
 #include "dispatch/library_load.h"
 #include "dispatch/thread_state.h"
+#include "dispatch/trace.h"
 
 namespace fb {
 namespace {
@@ -35,10 +33,9 @@ using Held = Ref<Registered>;
 
 // Guards what follows: stacks of kernels, and the maps to them. Held for as long as it takes to look at a stack; a kernel is
 // neither run nor dropped under it, since that may wait for the interpreter's lock, whose holder may wait for this one.
-std::shared_mutex lock;
-void guard_forks() {
-  // Anew in the child: its thread has another number than the one that locked.
-  [[maybe_unused]] static const int once = pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, [] { new (&lock) std::shared_mutex; });
+ForkMutex& lock() {
+  static ForkMutex* m = new ForkMutex;
+  return *m;
 }
 
 // What was registered for one entry: its own operators, and aten's where a kernel replaces a card's.
@@ -49,14 +46,14 @@ struct Overrides {
   bool has(LibraryKey k) const { return !stack[int(k)].empty(); }
   // The first of these that has a kernel; null where none has.
   Held first(std::initializer_list<LibraryKey> keys) const {
-    std::shared_lock<std::shared_mutex> guard(lock);
+    std::shared_lock<ForkMutex> guard(lock());
     for (LibraryKey k : keys)
       if (has(k)) return stack[int(k)].back();
     return {};
   }
   // What a call runs before any layer: a derivative's kernel where one is asked for, or a body over other operators.
   Held above_layers(bool derivative) const {
-    std::shared_lock<std::shared_mutex> guard(lock);
+    std::shared_lock<ForkMutex> guard(lock());
     if (derivative && has(LibraryKey::autograd)) return stack[int(LibraryKey::autograd)].back();
     if (!has(LibraryKey::composite_implicit) || has(LibraryKey::cpu) || has(LibraryKey::cuda) || has(LibraryKey::composite_explicit)) return {};
     return stack[int(LibraryKey::composite_implicit)].back();
@@ -91,7 +88,7 @@ std::map<int64_t, Place>& places() {
 bool is_library(const OpEntry& op) { return op.card->forms & form::library; }
 Overrides& own_overrides(const OpEntry& op) { return const_cast<LibraryOp&>(static_cast<const LibraryOp&>(op)).overrides; }
 Overrides* find_replaced(const OpEntry& op) {
-  std::shared_lock<std::shared_mutex> guard(lock);
+  std::shared_lock<ForkMutex> guard(lock());
   const auto i = replaced().find(&op);
   return i == replaced().end() ? nullptr : i->second;
 }
@@ -219,7 +216,9 @@ void library_undefine(const OpEntry& op) {
 }
 
 int64_t library_impl(const OpEntry& op, LibraryKey key, LibraryKernel kernel) {
-  guard_forks();
+  Held r(new Registered);  // what is refused is dropped, too
+  const int64_t number = r->number = next_number++;
+  r->kernel = kernel;
   const bool device_key = key == LibraryKey::cpu || key == LibraryKey::cuda || key == LibraryKey::meta;
   if (!is_library(op)) {
     const bool composite = op.card->kind == CardKind::composite;
@@ -230,11 +229,8 @@ int64_t library_impl(const OpEntry& op, LibraryKey key, LibraryKernel kernel) {
     if (composite && device_key)
       raise_not_implemented("operator ", op.schema.full_name(), " is expanded into others before a device is chosen: a kernel of its own for one device");
   }
-  Held r(new Registered);
-  const int64_t number = r->number = next_number++;
-  r->kernel = kernel;
   {
-    std::unique_lock<std::shared_mutex> guard(lock);
+    std::unique_lock<ForkMutex> guard(lock());
     Overrides* o = nullptr;
     if (is_library(op)) o = &own_overrides(op);
     else if (Overrides*& found = replaced()[&op]; !(o = found)) {
@@ -254,7 +250,7 @@ int64_t library_impl(const OpEntry& op, LibraryKey key, LibraryKernel kernel) {
 void library_remove(int64_t number) {
   ++generation;
   Held gone;  // dropped after the lock was given back
-  std::unique_lock<std::shared_mutex> guard(lock);
+  std::unique_lock<ForkMutex> guard(lock());
   const auto at = places().find(number);
   if (at == places().end()) return;
   const Place p = at->second;

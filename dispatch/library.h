@@ -26,7 +26,8 @@ struct LibraryKernel {
 // Adds "ns::name.overload(...) -> ..." to the table. Raises where that overload is there already, or the text is no schema.
 const OpEntry& library_define(std::string_view schema);
 // Registers a kernel; of an operator made from a card it replaces what the card gives for that key. Gives a number for library_remove.
-// A kernel that is there for the key is replaced, and comes back when the new one is removed.
+// A kernel that is there for the key is replaced, and comes back when the new one is removed. It takes the kernel over: what is
+// refused is dropped.
 int64_t library_impl(const OpEntry& op, LibraryKey key, LibraryKernel kernel);
 void library_remove(int64_t kernel);
 // Takes an operator made by library_define off the table; who holds the entry may still call it, without kernels.

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <set>
 
+#include "core/fork_mutex.h"
+
 namespace fb {
 namespace {
 
@@ -14,7 +16,7 @@ struct Waiting {
 };
 
 struct State {
-  std::mutex lock;
+  ForkMutex lock;
   std::set<std::string> namespaces;
   std::multimap<std::string, Waiting> waiting;
   std::string errors;
@@ -41,7 +43,7 @@ void check_kernel(const OpEntry& op, const std::string& schema) {
 }  // namespace
 
 void library_namespace(const std::string& ns) {
-  std::lock_guard<std::mutex> guard(state().lock);
+  std::lock_guard<ForkMutex> guard(state().lock);
   FB_CHECK(state().namespaces.insert(ns).second, "TORCH_LIBRARY(", ns, ", m): the namespace is defined already; TORCH_LIBRARY_FRAGMENT adds to it");
 }
 
@@ -51,14 +53,14 @@ void library_impl_named(const std::string& full_name, LibraryKey key, LibraryKer
     library_impl(*op, key, kernel);
     return;
   }
-  std::lock_guard<std::mutex> guard(state().lock);
+  std::lock_guard<ForkMutex> guard(state().lock);
   state().waiting.emplace(full_name, Waiting{key, kernel, schema});
 }
 
 void library_impl_waiting(const OpEntry& op) {
   std::vector<Waiting> found;
   {
-    std::lock_guard<std::mutex> guard(state().lock);
+    std::lock_guard<ForkMutex> guard(state().lock);
     auto [b, e] = state().waiting.equal_range(op.schema.full_name());
     for (auto i = b; i != e; ++i) found.push_back(i->second);
     state().waiting.erase(b, e);
@@ -70,13 +72,13 @@ void library_impl_waiting(const OpEntry& op) {
 }
 
 void library_note_error(const char* what) {
-  std::lock_guard<std::mutex> guard(state().lock);
+  std::lock_guard<ForkMutex> guard(state().lock);
   if (!state().errors.empty()) state().errors += "\n";
   state().errors += what;
 }
 
 std::string library_take_errors() {
-  std::lock_guard<std::mutex> guard(state().lock);
+  std::lock_guard<ForkMutex> guard(state().lock);
   return std::exchange(state().errors, {});
 }
 

@@ -1,14 +1,12 @@
 // The table of operators, made from the records in the linker sections fb_cards and fb_kernels on first use.
-#include <pthread.h>
-
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <set>
-#include <new>
 #include <shared_mutex>
 
+#include "core/fork_mutex.h"
 #include "dispatch/call.h"
 #include "dispatch/invoke.h"
 #include "dispatch/library.h"
@@ -165,41 +163,40 @@ struct Registry {
   }
 };
 
-std::shared_mutex table_lock;  // names are looked up rarely: call sites keep what they found
 Registry& registry() {
-  static Registry* r = [] {
-    pthread_atfork([] { table_lock.lock(); }, [] { table_lock.unlock(); },
-                   [] { new (&table_lock) std::shared_mutex; });  // the child's thread has another number than the one that locked
-    return new Registry;
-  }();
+  static Registry* r = new Registry;
   return *r;
+}
+ForkMutex& table_lock() {  // names are looked up rarely: call sites keep what they found
+  static ForkMutex* m = new ForkMutex;
+  return *m;
 }
 
 }  // namespace
 
 Packet* find_packet(std::string_view name) {
   auto& r = registry();
-  std::shared_lock<std::shared_mutex> guard(table_lock);
+  std::shared_lock<ForkMutex> guard(table_lock());
   const auto i = r.packets.find(name);
   return i == r.packets.end() ? nullptr : i->second;
 }
 
 const OpEntry* find_op(std::string_view full) {
   auto& r = registry();
-  std::shared_lock<std::shared_mutex> guard(table_lock);
+  std::shared_lock<ForkMutex> guard(table_lock());
   const auto i = r.ops.find(full);
   return i == r.ops.end() ? nullptr : i->second;
 }
 
 TableRead::TableRead() {
   registry();
-  table_lock.lock_shared();
+  table_lock().lock_shared();
 }
-TableRead::~TableRead() { table_lock.unlock_shared(); }
+TableRead::~TableRead() { table_lock().unlock_shared(); }
 
 const std::vector<Packet*>& all_packets() {
   auto& r = registry();
-  std::unique_lock<std::shared_mutex> guard(table_lock);
+  std::unique_lock<ForkMutex> guard(table_lock());
   if (!r.sorted) {
     auto* l = new std::vector<Packet*>;
     for (auto& [name, p] : r.packets) l->push_back(p);
@@ -210,7 +207,7 @@ const std::vector<Packet*>& all_packets() {
 
 bool registry_add(OpEntry* op) {
   auto& r = registry();
-  std::unique_lock<std::shared_mutex> guard(table_lock);
+  std::unique_lock<ForkMutex> guard(table_lock());
   if (!r.ops.emplace(op->schema.full_name(), op).second) return false;
   op->packet = &r.packet(op->schema.name);
   op->packet->overloads.push_back(op);
@@ -221,7 +218,7 @@ bool registry_add(OpEntry* op) {
 
 void registry_remove(const OpEntry& op) {
   auto& r = registry();
-  std::unique_lock<std::shared_mutex> guard(table_lock);
+  std::unique_lock<ForkMutex> guard(table_lock());
   auto& l = op.packet->overloads;
   l.erase(std::remove(l.begin(), l.end(), &op), l.end());
   if (const auto i = r.ops.find(op.schema.full_name()); i != r.ops.end() && i->second == &op) r.ops.erase(i);

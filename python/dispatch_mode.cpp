@@ -1,5 +1,6 @@
 #include "python/dispatch_mode.h"
 
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
 
@@ -184,8 +185,9 @@ bool is_mixed(const OpEntry& op) {
     if (q.type != ArgType::tensor) return true;
   return false;
 }
-// Such results are kept as Python gave them, under a ticket that travels as the value of a Results. A ticket that is never
-// shown (of a call that failed further up, or whose caller looks at tensors alone) gives way to later ones.
+// Where they are more than tensors and one number, they are kept as Python gave them, under a ticket that travels as the value
+// of a Results. A ticket that is never shown (of a call that failed further up, or whose caller looks at tensors alone) gives
+// way to later ones.
 struct Kept {
   int64_t ticket;
   PyObject* tuple;  // owned
@@ -608,8 +610,11 @@ void take_python_results(const OpEntry& op, const Value* args, PyObject* r, Resu
         if (t == ArgType::tensor) out.push(tensor_result(op, x));
         else if (t == ArgType::tensors ? !list : t == ArgType::boolean ? !PyBool_Check(x) : t == ArgType::string ? !PyUnicode_Check(x) : !list && !scalar_from(x, s))
           refuse_result(op, x, t);
+        else if (!list && t != ArgType::string) out.value = PyBool_Check(x) ? Value(x == Py_True) : Value(s);
       }
-      out.value = keep_results(Obj(checked(PySequence_Tuple(r))));
+      // The tensors and one number are what a Results holds.
+      const auto others = std::count_if(returns.begin(), returns.end(), [](const ReturnSpec& q) { return q.type != ArgType::tensor; });
+      if (others > 1 || out.value.is_none()) out.value = keep_results(Obj(checked(PySequence_Tuple(r))));
       return;
     }
     for (Py_ssize_t i = 0; i < n; ++i) {

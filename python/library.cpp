@@ -54,7 +54,8 @@ PyObject* py_impl(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "ssO:_library_impl", &name, &key, &fn)) return nullptr;
   if (!PyCallable_Check(fn)) raise_type("a kernel of ", name, " must be callable, got ", Py_TYPE(fn)->tp_name);
   const LibraryKey k = library_key(key);
-  return PyLong_FromLongLong(library_impl(entry(name), k, {run_python_kernel, Py_NewRef(fn), drop_python_kernel}));
+  const OpEntry& op = entry(name);
+  return PyLong_FromLongLong(library_impl(op, k, {run_python_kernel, Py_NewRef(fn), drop_python_kernel}));
   FB_PY_END(nullptr)
 }
 PyObject* py_remove(PyObject*, PyObject* number) {

@@ -14,7 +14,10 @@ constinit thread_local OriginId line_without_gil = 0;
 namespace {
 std::string g_package;  // folder of this package, with its slash
 
-bool of_this_package(const char* file) { return !g_package.empty() && strncmp(file, g_package.c_str(), g_package.size()) == 0; }
+// The package's files, and code that it makes: "<graph of torch.compile>" (torch/_dynamo/).
+bool of_this_package(const char* file) {
+  return (!g_package.empty() && strncmp(file, g_package.c_str(), g_package.size()) == 0) || (file[0] == '<' && strstr(file, " of torch.compile>"));
+}
 }  // namespace
 
 OriginId python_line() noexcept {

@@ -10,10 +10,7 @@
 namespace fb::compile {
 namespace {
 
-constexpr int kLanes = 8;              // elements of a tile of Part::points
-constexpr int kRunLanes = 32;          // the same where functions are called
-constexpr int kTileBytes = 64;        // the same where their texts stand in place: two registers, of which one works while
-                                       // the other waits
+constexpr int kLanes = 8;              // elements of a tile of Part::points without long functions
 constexpr int64_t kPiece = 1 << 14;    // elements of a share that one thread takes
 constexpr int64_t kPastCache = 16 << 20;  // bytes of a result
 constexpr int64_t kCache = 1 << 20;    // bytes of elements that are kept between passes

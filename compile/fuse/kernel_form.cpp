@@ -1,5 +1,6 @@
 #include "compile/fuse/kernel_form.h"
 
+#include "compile/tile/builder.h"
 #include "ops/reduce/tree.h"
 
 namespace fb::compile {
@@ -42,7 +43,12 @@ std::string KernelForm::key() const {
   return k;
 }
 
-// The order is that of the parameters in points_program, scan_program and reduction_program.
+// The dimension that lanes go along.
+static int lanes_along(const KernelForm& f) { return f.part == Part::lines ? f.kept.rank() - 1 : 0; }
+// Whether an operand's stride is a number of the call; along the lanes it may be known.
+static bool is_word(const KernelForm& f, size_t operand, int d) { return d != lanes_along(f) || f.dense[operand] == 's'; }
+
+// The order is that of the parameters in parameters_of and reduction_program.
 Words words_of(const KernelForm& f) {
   const Nest& n = *f.nest;
   Words r;
@@ -52,21 +58,14 @@ Words words_of(const KernelForm& f) {
   };
   r.from = put(0);
   r.to = put(0);
-  if (f.part == Part::points) {
-    put(0);  // the chunk; the plan knows it
+  if (f.part == Part::points || f.part == Part::lines) {
+    put(f.part == Part::lines ? f.inner.numel : 0);  // of points the plan knows it
     for (int64_t s : f.kept.sizes) put(s);
     for (size_t o = 0; o < n.operands.size(); ++o) {
       r.bases.push_back(put(0));
       for (int d = 0; d < f.kept.rank(); ++d)
-        if (d > 0 || f.dense[o] == 's') put(f.kept.strides[o][d]);
-    }
-  } else if (f.part == Part::lines) {
-    put(f.inner.numel);
-    for (int64_t s : f.kept.sizes) put(s);
-    for (size_t o = 0; o < n.operands.size(); ++o) {
-      r.bases.push_back(put(0));
-      for (int64_t s : f.kept.strides[o]) put(s);
-      put(f.inner.strides[o][0]);
+        if (is_word(f, o, d)) put(f.kept.strides[o][d]);
+      if (f.part == Part::lines) put(f.inner.strides[o][0]);
     }
   } else {
     r.scratch = put(0);
@@ -89,6 +88,27 @@ Words words_of(const KernelForm& f) {
   }
   for (int64_t w : n.words) put(w);
   return r;
+}
+
+Parameters parameters_of(const KernelForm& f, tile::Builder& b) {
+  const Nest& n = *f.nest;
+  const auto number = [&](const char* name) { return b.parameter(name, tile::Elem::i64); };
+  Parameters p;
+  p.from = number("from");
+  p.to = number("to");
+  p.extent = number("extent");
+  for (int d = 0; d < f.kept.rank(); ++d) p.size.push_back(number("size"));
+  for (size_t o = 0; o < n.operands.size(); ++o) {
+    p.base.push_back(b.parameter("operand", tile::Elem::address));
+    p.stride.emplace_back();
+    for (int d = 0; d < f.kept.rank(); ++d)
+      p.stride.back().push_back(is_word(f, o, d) ? number("stride") : b.integer(f.dense[o] == 'd' ? tile::bytes_of(n.operands[o].stored) : 0));
+    p.across.push_back(p.stride.back()[size_t(lanes_along(f))]);
+    if (f.part == Part::lines) p.along.push_back(number("along"));
+  }
+  for (const Stmt& s : n.stmts)
+    if (s.kind == Stmt::number) p.numbers.push_back(b.parameter("number", s.elem));
+  return p;
 }
 
 }  // namespace fb::compile

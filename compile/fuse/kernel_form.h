@@ -6,6 +6,10 @@
 #include "compile/fuse/nest.h"
 #include "compile/tile/ir.h"
 
+namespace fb::tile {
+class Builder;
+}
+
 namespace fb::compile {
 
 // Dimensions of which neighbours are joined, with the strides of every operand; sizes and strides are words of a call.
@@ -48,6 +52,16 @@ struct Words {
   std::vector<int> bases;                // [operand]
   std::vector<int> folds;                // [fold]: where its values for all outputs stand; blocks and tree
 };
+
+// The same as parameters of the program, for points and lines. What is a constant for the form is one here.
+struct Parameters {
+  tile::Id from, to, extent;             // extent: elements of a piece (points), of a line (lines)
+  std::vector<tile::Id> size, base;      // [dimension kept], [operand]
+  std::vector<std::vector<tile::Id>> stride;   // [operand][dimension kept]
+  std::vector<tile::Id> across, along;   // [operand]: from lane to lane; along a line
+  std::vector<tile::Id> numbers;
+};
+Parameters parameters_of(const KernelForm& f, tile::Builder& b);
 
 constexpr int kColumns = 32;             // outputs of a tile of Part::across
 

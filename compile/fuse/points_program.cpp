@@ -13,12 +13,14 @@ using tile::Op;
 
 struct Points : Evaluator {
   const KernelForm& f;
-  std::vector<Id> base, step, numbers;   // [operand]: of the row; along it
+  const Parameters p;
+  std::vector<Id> base;                  // [operand]: of the row
   Id at = tile::kNone;                   // the tile's first element
 
-  Points(const KernelForm& f, tile::Builder& b) : Evaluator(*f.nest, b), f(f) {}
+  Points(const KernelForm& f, tile::Builder& b) : Evaluator(*f.nest, b), f(f), p(parameters_of(f, b)) {}
 
-  Id address(int operand) { return b.ramp(b.apply(Op::add, base[size_t(operand)], b.apply(Op::mul, at, step[size_t(operand)])), step[size_t(operand)], f.lanes); }
+  Id from(Id first, int operand) { return b.ramp(b.apply(Op::add, first, b.apply(Op::mul, at, p.across[size_t(operand)])), p.across[size_t(operand)], f.lanes); }
+  Id address(int operand) { return from(base[size_t(operand)], operand); }
   // Past the cache only whole aligned tiles are stored: not the last one of a row, nor rows that begin between them.
   void store(int operand, Id v) {
     const Id to = address(operand);
@@ -34,8 +36,7 @@ struct Points : Evaluator {
     const char kind = f.dense[size_t(s.operand)];
     if (b.type(moved).lanes == 1) {
       const Id first = b.apply(Op::add, base[size_t(s.operand)], moved);
-      if (kind == 'o') return b.load(first, e);
-      return b.load(b.ramp(b.apply(Op::add, first, b.apply(Op::mul, at, step[size_t(s.operand)])), step[size_t(s.operand)], f.lanes), e);
+      return b.load(kind == 'o' ? first : from(first, s.operand), e);
     }
     if (kind == 'o') return b.load(b.apply(Op::add, b.splat(base[size_t(s.operand)], f.lanes), moved), e);
     return b.load(b.apply(Op::add, address(s.operand), moved), e);
@@ -46,7 +47,7 @@ struct Points : Evaluator {
     return b.load(address(s.operand), e);
   }
   Id special(const Stmt& s) override {
-    if (s.kind == Stmt::number) return numbers[size_t(s.operand)];
+    if (s.kind == Stmt::number) return p.numbers[size_t(s.operand)];
     return Evaluator::special(s);
   }
 };
@@ -54,29 +55,15 @@ struct Points : Evaluator {
 }  // namespace
 
 tile::Program points_program(const KernelForm& f) {
-  tile::Program p;
-  p.name = f.nest->name;
-  tile::Builder b(p);
+  tile::Program program;
+  program.name = f.nest->name;
+  tile::Builder b(program);
   Points e(f, b);
   const Nest& n = *f.nest;
   const int rank = f.kept.rank();
-  const Id from = b.parameter("from", tile::Elem::i64), to = b.parameter("to", tile::Elem::i64), chunk = b.parameter("chunk", tile::Elem::i64);
-  std::vector<Id> size, base;
-  std::vector<std::vector<Id>> stride;
-  for (int d = 0; d < rank; ++d) size.push_back(b.parameter("size", tile::Elem::i64));
-  for (size_t o = 0; o < n.operands.size(); ++o) {
-    base.push_back(b.parameter("operand", tile::Elem::address));
-    stride.emplace_back();
-    for (int d = 0; d < rank; ++d) {
-      const char kind = d ? 's' : f.dense[o];
-      stride.back().push_back(kind == 's' ? b.parameter("stride", tile::Elem::i64)
-                                          : b.integer(kind == 'd' ? tile::bytes_of(n.operands[o].stored) : 0));
-    }
-    e.step.push_back(stride.back()[0]);
-  }
-  for (const Stmt& s : n.stmts)
-    if (s.kind == Stmt::number) e.numbers.push_back(b.parameter("number", s.elem));
-  b.loop(from, to, b.integer(1), [&](Id u) {
+  const std::vector<Id>& size = e.p.size;
+  const Id chunk = e.p.extent;
+  b.loop(e.p.from, e.p.to, b.integer(1), [&](Id u) {
     Id lo = b.integer(0), hi = size[0], row = u;
     if (rank == 1 || f.split) {
       Id piece = u;
@@ -95,8 +82,8 @@ tile::Program points_program(const KernelForm& f) {
     }
     e.base.clear();
     for (size_t o = 0; o < n.operands.size(); ++o) {
-      Id at = base[o];
-      for (int d = 1; d < rank; ++d) at = b.apply(Op::add, at, b.apply(Op::mul, index[size_t(d) - 1], stride[o][size_t(d)]));
+      Id at = e.p.base[o];
+      for (int d = 1; d < rank; ++d) at = b.apply(Op::add, at, b.apply(Op::mul, index[size_t(d) - 1], e.p.stride[o][size_t(d)]));
       e.base.push_back(at);
     }
     const auto outside = e.mark();
@@ -105,14 +92,12 @@ tile::Program points_program(const KernelForm& f) {
     b.loop(lo, hi, b.integer(f.lanes), [&](Id t) {
       e.at = f.lanes == 1 ? t : b.apply(Op::min, t, b.apply(Op::sub, size[0], b.integer(f.lanes)));
       const auto row_wide = e.mark();
-      for (const NestOutput& o : n.outputs) {
-        e.store(o.operand, b.convert(b.splat(e.value(o.stmt), f.lanes), n.operands[size_t(o.operand)].stored));
-      }
+      for (const NestOutput& o : n.outputs) e.store(o.operand, b.convert(b.splat(e.value(o.stmt), f.lanes), n.operands[size_t(o.operand)].stored));
       e.release(row_wide);
     });
     e.release(outside);
   });
-  return p;
+  return program;
 }
 
 }  // namespace fb::compile

@@ -12,7 +12,8 @@ using tile::Op;
 
 struct Lines : Evaluator {
   const KernelForm& f;
-  std::vector<Id> base, along, across, numbers;   // [operand]: of the tile's first element; between its neighbours
+  const Parameters p;
+  std::vector<Id> base;                           // [operand]: of the tile's first line
   Id at = kNone;                                  // how far along the lines
   struct State {
     int stmt;
@@ -20,10 +21,10 @@ struct Lines : Evaluator {
   };
   std::vector<State> states;                      // [chain], before the element at hand, then after it
 
-  Lines(const KernelForm& f, tile::Builder& b) : Evaluator(*f.nest, b), f(f) {}
+  Lines(const KernelForm& f, tile::Builder& b) : Evaluator(*f.nest, b), f(f), p(parameters_of(f, b)) {}
 
-  Id first(int operand) { return b.apply(Op::add, base[size_t(operand)], b.apply(Op::mul, at, along[size_t(operand)])); }
-  Id address(int operand) { return b.ramp(first(operand), across[size_t(operand)], f.lanes); }
+  Id first(int operand) { return b.apply(Op::add, base[size_t(operand)], b.apply(Op::mul, at, p.along[size_t(operand)])); }
+  Id address(int operand) { return b.ramp(first(operand), p.across[size_t(operand)], f.lanes); }
   Id load(const Stmt& s) override {
     const tile::Elem e = nest.operands[size_t(s.operand)].stored;
     return b.load(f.dense[size_t(s.operand)] == 'o' ? first(s.operand) : address(s.operand), e);
@@ -33,7 +34,7 @@ struct Lines : Evaluator {
     const bool one = f.dense[size_t(s.operand)] == 'o';
     if (b.type(moved).lanes == 1) {
       const Id from = b.apply(Op::add, first(s.operand), moved);
-      return b.load(one ? from : b.ramp(from, across[size_t(s.operand)], f.lanes), e);
+      return b.load(one ? from : b.ramp(from, p.across[size_t(s.operand)], f.lanes), e);
     }
     return b.load(b.apply(Op::add, one ? b.splat(first(s.operand), f.lanes) : address(s.operand), moved), e);
   }
@@ -43,7 +44,7 @@ struct Lines : Evaluator {
     raise_runtime("a nest holds a place of no chain");
   }
   Id special(const Stmt& s) override {
-    if (s.kind == Stmt::number) return numbers[size_t(s.operand)];
+    if (s.kind == Stmt::number) return p.numbers[size_t(s.operand)];
     if (s.kind == Stmt::chain) {
       State& state = state_of(int(&s - nest.stmts.data()));
       const Id x = b.splat(value(s.in[0]), f.lanes);
@@ -63,26 +64,14 @@ struct Lines : Evaluator {
 }  // namespace
 
 tile::Program scan_program(const KernelForm& f) {
-  tile::Program p;
-  p.name = f.nest->name;
-  tile::Builder b(p);
+  tile::Program program;
+  program.name = f.nest->name;
+  tile::Builder b(program);
   Lines e(f, b);
   const Nest& n = *f.nest;
   const int rank = f.kept.rank();
-  const Id from = b.parameter("from", tile::Elem::i64), to = b.parameter("to", tile::Elem::i64), length = b.parameter("length", tile::Elem::i64);
-  std::vector<Id> size, base;
-  std::vector<std::vector<Id>> stride;
-  for (int d = 0; d < rank; ++d) size.push_back(b.parameter("size", tile::Elem::i64));
-  for (size_t o = 0; o < n.operands.size(); ++o) {
-    base.push_back(b.parameter("operand", tile::Elem::address));
-    stride.emplace_back();
-    for (int d = 0; d < rank; ++d) stride.back().push_back(b.parameter("stride", tile::Elem::i64));
-    e.along.push_back(b.parameter("along", tile::Elem::i64));
-    e.across.push_back(f.dense[o] == 'd' ? b.integer(tile::bytes_of(n.operands[o].stored)) : stride.back().back());
-  }
-  for (const Stmt& s : n.stmts)
-    if (s.kind == Stmt::number) e.numbers.push_back(b.parameter("number", s.elem));
-  b.loop(from, to, b.integer(1), [&](Id u) {
+  const std::vector<Id>& size = e.p.size;
+  b.loop(e.p.from, e.p.to, b.integer(1), [&](Id u) {
     // The first line of the tile, as an index along each dimension.
     const Id lanes = b.integer(f.lanes), width = size.back();
     const Id tiles = b.apply(Op::div, b.apply(Op::add, width, b.integer(f.lanes - 1)), lanes);
@@ -95,8 +84,8 @@ tile::Program scan_program(const KernelForm& f) {
     }
     e.base.clear();
     for (size_t o = 0; o < n.operands.size(); ++o) {
-      Id at = base[o];
-      for (size_t d = 0; d < size_t(rank); ++d) at = b.apply(Op::add, at, b.apply(Op::mul, index[d], stride[o][d]));
+      Id at = e.p.base[o];
+      for (size_t d = 0; d < size_t(rank); ++d) at = b.apply(Op::add, at, b.apply(Op::mul, index[d], e.p.stride[o][d]));
       e.base.push_back(at);
     }
     e.states.clear();
@@ -109,7 +98,7 @@ tile::Program scan_program(const KernelForm& f) {
       if (st.chain_of->places) carried.push_back(b.splat(b.integer(0), f.lanes));
     }
     const auto outside = e.mark();
-    b.loop(b.integer(0), length, b.integer(1), carried, [&](Id k, std::vector<Id>& c) {
+    b.loop(b.integer(0), e.p.extent, b.integer(1), carried, [&](Id k, std::vector<Id>& c) {
       e.at = k;
       size_t i = 0;
       for (auto& s : e.states) {
@@ -127,7 +116,7 @@ tile::Program scan_program(const KernelForm& f) {
     });
     e.release(outside);
   });
-  return p;
+  return program;
 }
 
 }  // namespace fb::compile

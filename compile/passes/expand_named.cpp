@@ -12,7 +12,6 @@ namespace {
 using tile::Op;
 
 constexpr int kShort = 12;     // a text that is cheaper than a call
-constexpr int kRegisters = 64; // bytes of a tile, up to which texts stand in place
 
 bool calls(const tile::Program& p) {
   for (const auto& r : p.regions)
@@ -48,7 +47,7 @@ int length_of(const tile::Named* f, tile::Elem e) {
   const std::lock_guard<std::mutex> hold(lock);
   return known[{f, e}] = length;
 }
-bool few_registers(tile::Type t) { return t.lanes * tile::bytes_of(t.elem) <= kRegisters; }
+bool few_registers(tile::Type t) { return t.lanes * tile::bytes_of(t.elem) <= kTileBytes; }
 
 }  // namespace
 

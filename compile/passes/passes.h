@@ -12,6 +12,8 @@ tile::Program expand_straight(const tile::Program& p);
 // Operators of a function's text; 0 where lanes go one by one in it, so that it stays a call.
 int straight_length(const tile::Named* f, tile::Elem e);
 constexpr int kTextsInPlace = 480;     // operators of such texts in one program; beyond, all stay calls
+constexpr int kTileBytes = 64;         // of a tile in which texts stand: two registers, of which one works while the other waits
+constexpr int kRunLanes = 32;          // of a tile where functions are called
 // One value for equal expressions in one scope.
 tile::Program share_equal(const tile::Program& p);
 // What no store, error or loop needs is left out.

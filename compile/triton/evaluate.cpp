@@ -174,14 +174,14 @@ int Lowering::width_of(const std::vector<Id>& of) {
     seen[size_t(id)] = 1;
     if (n.op == Op::call) {
       const int length = compile::straight_length(n.callee, n.elem);
-      if (length == 0) return kRunLanes;
+      if (length == 0) return compile::kRunLanes;
       in_place += length;
       bytes = std::max(bytes, tile::bytes_of(n.elem));
     }
     if (first_of_[size_t(id)] >= 0) open.push_back(first_of_[size_t(id)]);
     for (Id i : n.in) open.push_back(i);
   }
-  return in_place == 0 ? kLanes : in_place <= compile::kTextsInPlace ? kTileBytes / bytes : kRunLanes;
+  return in_place == 0 ? kLanes : in_place <= compile::kTextsInPlace ? compile::kTileBytes / bytes : compile::kRunLanes;
 }
 
 namespace {

@@ -13,8 +13,6 @@ using tile::Elem;
 using Value = tile::Id;                // of the tile program
 
 constexpr int kLanes = 8;
-constexpr int kRunLanes = 32;          // where functions are called
-constexpr int kTileBytes = 64;        // where their texts stand in place: two registers
 
 // Which elements of a dimension the lanes stand for: base + lane * step, or any.
 struct Index {

@@ -10,27 +10,8 @@ import torch
 from torch import nn
 import torch.nn.functional as F
 
+from python.compiling import Counting, fresh  # noqa: F401
 from torch._dynamo.utils import counters
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    torch._dynamo.reset()
-    counters.clear()
-    yield
-    torch._dynamo.reset()
-
-
-class Counting:
-    """A back end that keeps the graphs it is given."""
-
-    def __init__(self):
-        self.graphs, self.inputs = [], []
-
-    def __call__(self, gm, example_inputs):
-        self.graphs.append(gm)
-        self.inputs.append(example_inputs)
-        return gm.forward
 
 
 # ---- bits --------------------------------------------------------------------------------------

@@ -12,24 +12,8 @@ import torch
 from torch import nn
 import torch.nn.functional as F
 
+from python.compiling import Listing, fresh  # noqa: F401
 from torch._dynamo.utils import counters
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    torch._dynamo.reset()
-    counters.clear()
-    yield
-    torch._dynamo.reset()
-
-
-class Counting:
-    def __init__(self):
-        self.graphs = []
-
-    def __call__(self, gm, example_inputs):
-        self.graphs.append([getattr(n.target, "__name__", n.target) for n in gm.graph.nodes if n.op.startswith("call")])
-        return gm.forward
 
 
 def printed(x):
@@ -305,7 +289,7 @@ def plain(x):
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor", "counting"])
 @pytest.mark.parametrize("f, least", CASES, ids=[f.__name__ for f, _ in CASES])
 def test_as_it_is(f, least, backend, capfd):
-    counting = Counting()
+    counting = Listing()
     compiled = torch.compile(f, backend=counting if backend == "counting" else backend)
     for values in ([1., 2., 3.], [-1., 2., -5.], [1., 2., 3.], [40., 50., 60.], [-1., 2., -5.]):
         for grad in (False, True):
@@ -322,7 +306,7 @@ def test_as_it_is(f, least, backend, capfd):
 
 
 def test_the_graphs_around_a_print():
-    backend = Counting()
+    backend = Listing()
     f = torch.compile(printed, backend=backend)
     for _ in range(3):
         f(torch.ones(2))
@@ -331,7 +315,7 @@ def test_the_graphs_around_a_print():
 
 
 def test_both_branches_are_compiled():
-    backend = Counting()
+    backend = Listing()
     f = torch.compile(branch, backend=backend)
     for sign in (1, -1, 1, -1):
         x = torch.ones(2) * sign
@@ -397,7 +381,7 @@ def test_modules(backend, capfd):
 
 
 def test_modules_that_are_called_are_compiled_too():
-    backend = Counting()
+    backend = Listing()
     m = nn.Sequential(nn.Linear(4, 4), Noisy(4), nn.ReLU())
     f = torch.compile(m, backend=backend)
     f(torch.ones(2, 4))
@@ -492,6 +476,44 @@ def test_warnings_name_the_line():
     assert [(w.filename, w.lineno) for w in told if str(w.message) == "here"] == [(__file__, f.__code__.co_firstlineno + 2)]
 
 
+def test_callers_are_the_programs_own(caplog):
+    """Whatever the stacklevel: between graphs, in what is called there, and in a rest that runs as it is."""
+    log = logging.getLogger("of the test")
+
+    def inner(x):
+        y = x + 1
+        warnings.warn("here", stacklevel=2)
+        log.warning("here", stacklevel=3)
+        return y * 2
+
+    def as_it_is(x):
+        y = x + 1
+        try:
+            warnings.warn("here", stacklevel=2)
+        finally:
+            y = y + 1
+        return y
+
+    def outer(x):
+        y = inner(x + 1)
+        warnings.warn("here", stacklevel=2)
+        log.warning("here", stacklevel=2)
+        return as_it_is(y)
+
+    def told(f):
+        caplog.clear()
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            f(torch.ones(2))
+        return ([(w.filename, w.lineno) for w in seen if str(w.message) == "here"],
+                [(r.pathname, r.lineno, r.funcName) for r in caplog.records if r.name == "of the test"])
+    wanted = told(outer)
+    assert len(wanted[0]) == 3 and len(wanted[1]) == 2
+    for f in (torch.compile(outer, backend="eager"), torch.compile(torch.compiler.disable(outer), backend="eager")):
+        for _ in range(3):
+            assert told(f) == wanted
+
+
 def test_log_records_name_the_line(caplog):
     def f(x):
         y = x + 1
@@ -544,7 +566,7 @@ def test_long_functions():
 
 
 def test_graph_break_by_name():
-    backend = Counting()
+    backend = Listing()
 
     def f(x):
         y = x + 1
@@ -556,7 +578,7 @@ def test_graph_break_by_name():
 
 
 def test_skipped_by_name():
-    backend = Counting()
+    backend = Listing()
 
     def f(x):
         y = x + 1
@@ -596,7 +618,7 @@ def test_explain_says_where_and_why():
 
 
 def test_sizes_may_vary_in_parts():
-    backend = Counting()
+    backend = Listing()
     f = torch.compile(printed, backend=backend)
     for n in range(2, 9):
         x = torch.randn(n)
@@ -605,7 +627,7 @@ def test_sizes_may_vary_in_parts():
 
 
 def test_disabled_functions_run_between_graphs():
-    backend = Counting()
+    backend = Listing()
 
     @torch.compiler.disable
     def apart(x):
@@ -624,7 +646,7 @@ def test_disabled_functions_run_between_graphs():
 
 def test_functions_made_anew_share_graphs():
     """A lambda is another object each time; its code and what its cells hold are what counts."""
-    backend = Counting()
+    backend = Listing()
 
     @torch.compile(backend=backend)
     def apply(f, x):
@@ -659,7 +681,7 @@ def test_functions_made_anew_share_graphs():
 
 def test_many_modules_in_a_loop():
     """Each is another constant to the rest of the function that calls it."""
-    backend = Counting()
+    backend = Listing()
     m = nn.Sequential(*(Noisy(4) for _ in range(20)))
     f = torch.compile(m, backend=backend)
     x = torch.ones(2, 4)

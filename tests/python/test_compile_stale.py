@@ -9,6 +9,8 @@ import random
 import pytest
 import torch
 
+from python.compiling import fresh  # noqa: F401
+
 HEAD = """
 import math, os, random, time, operator, functools, collections, dataclasses, types, enum, contextlib
 import torch
@@ -214,13 +216,6 @@ def play(code, changes, compiler):
         torch.set_grad_enabled(True)
         del torch.overrides._torch_function._modes[:]
     return told, copy.copy(world["seen"])
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    torch._dynamo.reset()
-    yield
-    torch._dynamo.reset()
 
 
 @pytest.mark.parametrize("backend", ["eager", "inductor"])

@@ -131,6 +131,15 @@ def test_known_elements_of_aliases(mode):
         b = a.view(1)
         b.add_(1)  # all that goes into it is known
         assert a.item() == 4 and b.item() == 4
+        for part in (lambda a: a.unbind(0)[0], lambda a: a.split(1)[0], lambda a: a.chunk(1)[0]):
+            a = torch.tensor([3.])
+            b = part(a)
+            assert b.item() == 3
+            b.add_(1)
+            assert a.item() == 4 and b.item() == 4
+            a.copy_(u)
+            unknown(b)
+        a = torch.tensor(3.)
         a.set_(torch.tensor(7.))
         assert torch.tensor(5.).item() == 5
 

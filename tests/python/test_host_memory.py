@@ -53,6 +53,18 @@ def test_a_large_block_knows_the_line_that_asked_for_it():
     assert places[y.data_ptr()] == _line_of(through_the_package)
 
 
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_blocks_of_compiled_code_are_its_callers(backend):
+    f = torch.compile(lambda x: (x * 2).sin(), backend=backend)
+    x = torch.ones(1 << 20)
+
+    def call():
+        return f(x)
+    for _ in range(2):
+        y = call()
+        assert {b["address"]: b["origin"] for b in _blocks_in_use()}[y.data_ptr()] == _line_of(call)
+
+
 def test_history_is_recorded_only_while_it_is_switched_on():
     assert torch._C._host_memory_history() == []
     torch._C._host_record_memory_history(1000)

@@ -14,6 +14,7 @@ from .interpret import KNOWN_PYTHON, Run
 from .reach import Source
 from .record import NeedsValues
 from .rebuild import Rebuild, RebuildState
+from .unseen import unseen
 from .utils import counters
 from .values import Lazy, Stopped
 
@@ -55,6 +56,7 @@ class Compiled:
     def reset(self):
         self.entries, self.noticed, self.raised, self.parts, self.seen = [], False, 0, None, False
 
+    @unseen
     def __call__(self, *args, **kwargs):
         if _stance[0] == "force_eager":
             return self.fn(*args, **kwargs)
@@ -73,6 +75,7 @@ class Compiled:
             _log().warning("torch.compile: %s %s", getattr(self.root.fn, "__qualname__", type(self.root.fn).__name__), text,
                            exc_info=error if config.verbose else None)
 
+    @unseen
     def compile_and_run(self, args, kwargs):
         fn = self.fn
         if config.disable or _stance[0] == "force_eager" or getattr(_following, "on", False) or busy():
@@ -317,6 +320,7 @@ def compiled_callable(fn, **settings):
         fn = types.MethodType(original, fn.__self__) if isinstance(fn, types.MethodType) and original is not fn else original
     compiled = wrap(fn)
 
+    @unseen
     def call(*args, **kwargs):
         for entry in () if _stance[0] == "force_eager" else compiled.entries:   # the first is nearly always the one: here, for the sake of one frame
             found = entry(args, kwargs)
@@ -364,6 +368,7 @@ def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
         return fn
 
     @functools.wraps(fn)
+    @unseen
     def call(*args, **kwargs):
         if not recursive:
             return fn(*args, **kwargs)

@@ -11,6 +11,7 @@ from torch import _torch_function
 
 from . import allowed
 from .exc import Unsupported
+from .unseen import file_name
 
 MISS = object()   # what an entry gives when a guard does not hold
 
@@ -119,7 +120,7 @@ class Guards:
         code = (f"def run(a, k):\n  try:\n{body}\n  except Exception: return MISS\n" +
                 ("  return EAGER\n" if result is None else f"  o = graph({passed})\n" + "".join(f"  {line}\n" for line in result)))
         self.names["EAGER"] = EAGER
-        exec(compile(code, "<guards of torch.compile>", "exec"), self.names)
+        exec(compile(code, file_name("guards"), "exec"), self.names)
         run = self.names["run"]
         run.code, run.checks = code, [*self.checks, *(f"{s}: {t.dtype} {tuple(t.shape)}" for s, (t, _) in self.tensors.items())]
         return run

@@ -7,6 +7,7 @@ import sys
 import types
 
 from .resume import lines_table
+from .unseen import unseen
 from .values import BINARY, COMPARE, NULL
 
 
@@ -202,6 +203,8 @@ STEPS = {
     "POP_JUMP_BACKWARD_IF_FALSE": _jump(False), "JUMP_IF_TRUE_OR_POP": _jump_or_pop(True), "JUMP_IF_FALSE_OR_POP": _jump_or_pop(False),
     "IMPORT_NAME": _import_name, "IMPORT_FROM": _import_from,
 }
+for _step in STEPS.values():
+    unseen(_step)
 
 
 def caller(code, line, world):

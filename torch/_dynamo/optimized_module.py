@@ -1,6 +1,8 @@
 """Compiled modules."""
 import torch
 
+from .unseen import unseen
+
 Module = torch.nn.Module
 
 
@@ -14,6 +16,7 @@ class OptimizedModule(Module):
         self.__dict__["_compiled"] = wrap(mod)
         self.__dict__["training"] = mod.training
 
+    @unseen
     def __call__(self, *args, **kwargs):
         mod, own = self._modules["_orig_mod"], self.__dict__
         if own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"]:
@@ -22,6 +25,7 @@ class OptimizedModule(Module):
             return mod(*args, **kwargs)
         return self._compiled(*args, **kwargs)
 
+    @unseen
     def forward(self, *args, **kwargs):
         return self._compiled(*args, **kwargs)
 

@@ -13,6 +13,7 @@ import torch
 from . import native
 from .allowed import is_module
 from .resume import can_rest, listed, rest, slots
+from .unseen import unseen
 from .values import NULL, Exit, Leave
 
 MOST_SEGMENTS = 128   # of one function
@@ -28,6 +29,7 @@ class Paused:
         self.site, self.slots, self.stack = site, slots, stack
 
 
+@unseen
 def finish(p):
     """What a function gives that was left as p says."""
     leaves = ()
@@ -175,9 +177,11 @@ class Site:
         self.returns = [t is not None and known.instructions[known.index[t]].opname == "RETURN_VALUE" for t in self.to]
         self.exits = [None, None]
 
+    @unseen
     def call(self, f, args, kwargs):
         return self.shown(self.parts.compiled_call(f) if self.inner else f, args, kwargs)
 
+    @unseen
     def go_on(self, paused):
         values, stack = paused.slots, paused.stack
         paused.slots = paused.stack = None   # values live as long as the function itself would keep them

@@ -209,9 +209,10 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     the transforms of torch.func.
 
     in_dims: the dimension of each input that is mapped over (None: the input is the same for all examples), as an int
-    for all or a tuple of the inputs' structure. out_dims: where the batch stands in each result; None gives a result
-    on as it is where it is the same for all. randomness: what random operators do, 'error' (the default) to raise, 'different' to draw
-    for each example, 'same' to draw once. chunk_size: at most so many examples at a time, to save memory.
+    for all or a tuple of the inputs' structure. out_dims: where the batch stands in each result; None for a result that
+    is the same for all, which has none. randomness: what random operators do, 'error' (the default) to raise,
+    'different' to draw for each example, 'same' to draw once. chunk_size: at most so many examples at a time, to save
+    memory.
 
     Raises ValueError for inputs and dimensions that do not fit, or results that are no tensors, and RuntimeError where
     func asks for the value of a tensor (item(), a condition), for shapes that depend on values, or for writes of

@@ -366,12 +366,13 @@ class FakeTensorMode(TorchDispatchMode):
                 return self._lifted(r)  # of numbers alone
             return known if known is not None else FakeTensor(self, r, device)
 
-        if not isinstance(result, torch.Tensor):
-            return pytree.tree_map(fake, result)
-        out = fake(result)
-        if out.constant is None and len(fakes) == 1 and fakes[0].constant is not None and func.is_view:
+        out = pytree.tree_map(fake, result)
+        if len(fakes) == 1 and fakes[0].constant is not None and func.is_view:  # so are the elements of its views
             with torch.utils._python_dispatch._disable_current_modes():
-                self._know(out, func(*[fakes[0].constant if x is fakes[0] else x for x in args], **kwargs))
+                elements = func(*[fakes[0].constant if x is fakes[0] else x for x in args], **kwargs)
+            for view, known in zip(pytree.tree_leaves(out), pytree.tree_leaves(elements)):
+                if view.constant is None:
+                    self._know(view, known)
         return out
 
     def _by_trial(self, func, leaves, spec, device):
