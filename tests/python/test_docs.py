@@ -1,6 +1,8 @@
 """The Python programs in the pages for users run as they stand, each in a process of its own."""
 import pathlib
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 
@@ -41,3 +43,18 @@ def test_graphs_are_those_of_the_page(tmp_path):
 
 def test_kernel_adds(tmp_path):
     run(named("triton/README.md", "triton.jit") + "assert torch.equal(out, x + y)\n", tmp_path)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs a compiler")
+def test_library_in_cpp_builds_and_loads(tmp_path):
+    page = (ROOT / "docs" / "extending.md").read_text()
+    (tmp_path / "scale.cpp").write_text(re.search(r"^```cpp\n(.*?)^```", page, re.S | re.M)[1])
+    command = [str(tmp_path / word) if word.startswith("scale.") else word
+               for word in shlex.split(re.search(r"^g\+\+ .*$", page, re.M)[0])]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    out = run("""import torch
+torch.ops.load_library("./scale.so")
+print(torch.ops.mylib.scale(torch.ones(2), 3.0).tolist())
+""", tmp_path)
+    assert out == "[3.0, 3.0]\n"
