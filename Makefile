@@ -3,6 +3,7 @@
 # make nightly  what does not fit in a test run               make sanitize  C++ tests, ASan + UBSan
 # make fuzz     a million random tile programs, interpreter against machine code; FB_FUZZ_PROGRAMS=n for fewer
 # make bench BENCH=path/to/script.py [ARGS=...]               make wheel     dist/*.whl
+# make clean  remove what was built                           make help      this list
 SHELL := /bin/bash
 PY := .venv/bin/python
 SYSTEM_PYTHON ?= /usr/bin/python3
@@ -13,11 +14,14 @@ DEBIAN := g++ cmake ninja-build ccache mold python3-dev python3-venv libgtest-de
   llvm-19-dev libzstd-dev zlib1g-dev dataset-fashion-mnist
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: build demo test nightly fuzz sanitize bench wheel packages configure clean
+.PHONY: help build demo test nightly fuzz sanitize bench wheel packages configure clean
 .DEFAULT_GOAL := build
 
 demo: build
 	$(PY) examples/fashion_mnist.py --epochs 1 --out runs/fashion_mnist
+
+help:
+	@sed '/^#/!Q; s/^# //' Makefile
 
 # Debian packages: asked of dpkg on every run (10 ms); only what is missing is installed.
 packages:

@@ -11,8 +11,9 @@ import types
 import warnings
 
 PACKAGES = (
-    "torch torch.Tensor torch.autograd torch.cuda torch.distributions torch.fft torch.func torch.linalg torch.nn "
-    "torch.nn.functional torch.optim torch.optim.lr_scheduler torch.special torch.utils torch.utils.data"
+    "torch torch.Tensor torch.accelerator torch.autograd torch.cuda torch.distributed torch.distributions torch.fft torch.func "
+    "torch.linalg torch.mps torch.mtia torch.nn torch.nn.functional torch.optim torch.optim.lr_scheduler torch.special "
+    "torch.utils torch.utils.data torch.xpu"
 ).split()
 
 

@@ -5,7 +5,13 @@
 import builtins as _builtins
 import math as _math
 
-from torch import _C
+try:
+    import torch._C as _C
+except ModuleNotFoundError as _error:
+    if _error.name != "torch._C":
+        raise
+    raise ImportError(f"{__path__[0].rpartition('/')[0]} is not built for this Python: run `make build` there and use .venv/bin/python, "
+                      "or work in another folder to import the torch that is installed") from None
 from torch._C import *  # noqa: F403 - dtypes, Size, device, Generator, tensor() and the like
 from torch._C import _VariableFunctions  # noqa: F401
 from torch.version import __version__  # noqa: F401

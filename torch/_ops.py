@@ -119,6 +119,12 @@ class OpOverload:
         return _find, (self._namespace, self._opname, self._overloadname)
 
 
+def _draws(packet):
+    """Whether an overload takes a generator: the others then draw from the default one."""
+    names = (packet._registry_name if n == "default" else f"{packet._registry_name}.{n}" for n in packet._overload_names)
+    return any("Generator" in str(a.type) for full in names for a in FunctionSchema(full).arguments)
+
+
 _library_tags = {}  # registry name -> what its definition said
 
 
@@ -136,7 +142,7 @@ def _tags_of(op):
         tags.append(Tag.inplace)
         if info["kind"] == "view":
             tags.append(Tag.inplace_view)
-    if any(str(a.type) in ("Optional[Generator]", "Generator") for a in schema.arguments):
+    if _draws(op._overloadpacket):
         tags.append(Tag.nondeterministic_seeded)
     if info["kind"] == "pointwise":
         tags.append(Tag.pointwise)

@@ -8,6 +8,7 @@ import torch
 @pytest.mark.parametrize("package, name", [
     (torch, "svd"), (torch, "quantize_per_tensor"), (torch, "jit"), (torch.linalg, "eigh"), (torch.fft, "rfft"), (torch.Tensor, "cholesky"),
     (torch, "lu"), (torch, "stft"), (torch.ops.aten, "svd"),
+    (torch.autograd, "profiler"), (torch.utils, "collect_env"),
 ])
 def test_absent(package, name):
     if name in vars(package) and not isinstance(package, type):
@@ -18,7 +19,7 @@ def test_absent(package, name):
         getattr(package, name)
 
 
-@pytest.mark.parametrize("package", [torch, torch.linalg, torch.fft, torch.special, torch.nn, torch.nn.functional, torch.Tensor, torch.ones(2)])
+@pytest.mark.parametrize("package", [torch, torch.linalg, torch.fft, torch.special, torch.nn, torch.nn.functional, torch.autograd, torch.utils, torch.Tensor, torch.ones(2)])
 def test_unknown(package):
     with pytest.raises(AttributeError, match="no_such_name") as e:
         package.no_such_name

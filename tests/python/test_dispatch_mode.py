@@ -132,6 +132,8 @@ def test_the_function_is_one_object_for_each_overload():
     assert torch.Tag.pointwise in f.tags and torch.Tag.inplace in torch.ops.aten.add_.Tensor.tags
     assert torch.Tag.dynamic_output_shape in torch.ops.aten.nonzero.default.tags
     assert torch.Tag.data_dependent_output in torch.ops.aten._local_scalar_dense.default.tags
+    for random in (torch.ops.aten.rand.default, torch.ops.aten.randn_like.default, torch.ops.aten.bernoulli.p):
+        assert torch.Tag.nondeterministic_seeded in random.tags
     with pytest.raises(AttributeError):
         add.no_such_overload
     with pytest.raises(AttributeError):

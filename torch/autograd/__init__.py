@@ -111,9 +111,10 @@ def __getattr__(name):
         return globals()[name]
     if name in ("detect_anomaly", "set_detect_anomaly"):
         return getattr(import_module("torch.autograd.anomaly_mode"), name)
-    if name in ("function", "functional", "graph", "anomaly_mode", "forward_ad", "profiler", "grad_mode", "variable"):
+    if name in ("function", "functional", "graph", "anomaly_mode", "forward_ad", "grad_mode", "variable"):
         return import_module("torch.autograd." + name)
-    raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}")
+    from torch import _absent
+    raise _absent.error(__name__, name)
 
 
 def _is_checkpoint_valid():

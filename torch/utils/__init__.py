@@ -22,7 +22,8 @@ def __getattr__(name):
         except ModuleNotFoundError as error:
             if error.name != f"torch.utils.{name}":
                 raise
-    raise AttributeError(f"module 'torch.utils' has no attribute {name!r}")
+    from torch import _absent
+    raise _absent.error(__name__, name)
 
 
 def set_module(obj, mod):
