@@ -2,6 +2,7 @@
 # make test   every test: C++, Python, the house rules        make build     build only
 # make nightly  what does not fit in a test run               make sanitize  C++ tests, ASan + UBSan
 # make fuzz     a million random tile programs, interpreter against machine code; FB_FUZZ_PROGRAMS=n for fewer
+# make every-float  the greatest error of each function over all 2^32 floats; FUNCTIONS="exp log" for some
 # make bench BENCH=path/to/script.py [ARGS=...]               make wheel     dist/*.whl
 # make clean  remove what was built                           make help      this list
 SHELL := /bin/bash
@@ -14,7 +15,7 @@ DEBIAN := g++ cmake ninja-build ccache mold python3-dev python3-venv libgtest-de
   llvm-19-dev libzstd-dev zlib1g-dev dataset-fashion-mnist
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help build demo test nightly fuzz sanitize bench wheel packages configure clean
+.PHONY: help build demo test nightly fuzz every-float sanitize bench wheel packages configure clean
 .DEFAULT_GOAL := build
 
 demo: build
@@ -60,6 +61,10 @@ nightly: test sanitize
 
 fuzz: build
 	$(PY) -m pytest tests/nightly/test_tile_programs.py
+
+every-float: configure
+	@cmake --build $(BUILD) --target math_sweep -j $(JOBS)
+	$(BUILD)/math_sweep $(FUNCTIONS)
 
 sanitize: packages
 	@[ -f build-sanitize/build.ninja ] || cmake -S . -B build-sanitize -G Ninja -DFB_SANITIZE=ON

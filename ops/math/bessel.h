@@ -221,8 +221,9 @@ constexpr double airy_any(double x) {
   const double zeta_lo = fma(p, 0x1.5555555555555p-1, -zeta) + p * 0x1.5555555555555p-55 + p_lo * (2.0 / 3);
   const double scale = 1 / (own::sqrt_of(pi) * own::sqrt_of(root));
   if (x > 0) return 0.5 * exp_sum(-zeta, -zeta_lo, 0) * scale * even;
-  // cos(zeta - pi/4) even + sin(zeta - pi/4) odd
-  const double s0 = sin(zeta), c0 = cos(zeta), s = fma(c0, zeta_lo, s0), co = fma(-s0, zeta_lo, c0);
+  // cos(zeta - pi/4) even + sin(zeta - pi/4) odd; far out zeta's rounding is no small angle, but an angle still
+  const double s0 = sin(zeta), c0 = cos(zeta), s1 = sin(zeta_lo), c1 = cos(zeta_lo);
+  const double s = fma(c0, s1, s0 * c1), co = fma(-s0, s1, c0 * c1);
   return scale * 0x1.6a09e667f3bcdp-1 * ((co + s) * even + (s - co) * odd);
 }
 

@@ -3,17 +3,8 @@
 #include "ops/math/round.h"
 #include "tests/cpp/math/sweep.h"
 
-namespace fb::testing {
-
-template <class R> R exact_softplus(R x) { return std::max(x, R(0)) + std::log1p(std::exp(-std::fabs(x))); }
-template <class R> R exact_silu(R x) { return x < 0 ? x * (std::exp(x) / (1 + std::exp(x))) : x / (1 + std::exp(-x)); }
-
-}  // namespace fb::testing
-
-FB_SWEEP(log_sigmoid, (std::isnan(x) ? x : -fb::testing::exact_softplus(-x)), 2, 2, -50, 50)
-FB_SWEEP_SLACK(silu, fb::testing::exact_silu(x), 3, 3, -50, 50, 0x1p-143, 0x1p-1065)
-FB_SWEEP_SLACK(mish, x * std::tanh(fb::testing::exact_softplus(x)), 4, 5, -50, 50, 0x1p-143, 0x1p-1065)
-FB_SWEEP(entr, (std::isnan(x) ? x : x > 0 ? -x * std::log(x) : x == 0 ? 0 * std::fabs(x) : -INFINITY), 1.6, 1.6, 0, 2)
+FB_ACTIVATIONS(FB_SWEEP, FB_SWEEP_SLACK)
+FB_ROUNDINGS(FB_SWEEP, FB_SWEEP_SLACK)
 
 TEST(Math, softplus) {
   using fb::k;

@@ -65,5 +65,4 @@ TEST(Math, hypot) {
   check_two(f, r, 1.3, c, d);
 }
 
-FB_SWEEP(sqrt, std::sqrt(x), 0.5, 0.5, 0, 10)
-FB_SWEEP(rsqrt, 1 / std::sqrt(x), 1.5, 1.5, 0, 10)
+FB_ROOTS(FB_SWEEP, FB_SWEEP_SLACK)

@@ -1,45 +1,22 @@
 // Sweeps of scalar math: error in ULP against double (for float) or long double (for double) over bit
-// patterns of the whole range, the same bits from scalar and vector, signs of zero.
+// patterns of the whole range, the same bits from scalar and vector, signs of zero. Every float: tests/domains/sweep.cpp.
 #pragma once
 #include <gtest/gtest.h>
 
 #include <cfloat>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <vector>
 
 #include "cpu/simd/vec.h"
+#include "tests/cpp/math/functions.h"
+#include "tests/cpp/math/ulp.h"
 
 namespace fb::testing {
 
-// Distance of got from the exact value, in units of the last place of the exact value's binade.
-template <class T, class R>
-double ulp_error(R exact, T got) {
-  constexpr int digits = std::is_same_v<T, float> ? 24 : 53;
-  constexpr int least = std::is_same_v<T, float> ? -149 : -1074, top = std::is_same_v<T, float> ? 128 : 1024;
-  if (std::isnan(exact) || std::isnan(got)) return std::isnan(exact) && std::isnan(got) ? 0 : HUGE_VAL;
-  const T rounded = T(exact);
-  if (std::isinf(got) && std::isinf(rounded)) return (got > 0) == (rounded > 0) ? 0 : HUGE_VAL;
-  if (std::isinf(exact)) return HUGE_VAL;
-  if (std::isinf(got)) return double(std::fabs(exact - std::copysign(std::ldexp(R(1), top), R(got))) / std::ldexp(R(1), top - digits));
-  int e;
-  std::frexp(exact, &e);
-  e = std::max(e - digits, least);
-  return double(std::fabs(exact - R(got)) / std::ldexp(R(1), e));
-}
-
-template <class T> bool same_value(T a, T b) {
-  return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof(T)) == 0;
-}
-
-// FB_MATH_FULL=1 in the environment: every float; otherwise every stride-th bit pattern.
-inline uint32_t sweep_stride(uint32_t usual) { return std::getenv("FB_MATH_FULL") ? 1 : usual; }
-
 template <class F, class R>
-void sweep_float(F f, R reference, double bound, double slack = 0, uint32_t usual_stride = 4001) {
-  const uint64_t stride = sweep_stride(usual_stride);
+void sweep_float(F f, R reference, double bound, double slack = 0, uint64_t stride = 4001) {
   double worst = 0;
   float at = 0;
   uint64_t count = 0;

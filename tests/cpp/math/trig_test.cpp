@@ -2,12 +2,7 @@
 
 #include "tests/cpp/math/sweep.h"
 
-FB_SWEEP(sin, std::sin(x), 0.8, 0.8, -100, 100)
-FB_SWEEP(cos, std::cos(x), 0.8, 0.8, -100, 100)
-FB_SWEEP(tan, std::tan(x), 2.1, 2.2, -100, 100)
-FB_SWEEP(asin, std::asin(x), 1.0, 1.0, -1, 1)
-FB_SWEEP(acos, std::acos(x), 1.2, 1.2, -1, 1)
-FB_SWEEP(atan, std::atan(x), 1.2, 1.4, -5, 5)
+FB_TRIGONOMETRY(FB_SWEEP, FB_SWEEP_SLACK)
 
 namespace {
 
