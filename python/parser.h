@@ -30,6 +30,7 @@ struct Binding {
   const Signatures& signatures() const { return *now.load(std::memory_order_acquire); }
 };
 const Binding& binding_of(const Packet& p);
+Signature signature_of(const OpEntry& e);
 // After an overload came or went: the same object with other signatures. The old ones stay: a call that another thread
 // makes may be reading them.
 void refresh_binding(const Packet& p);
@@ -44,6 +45,7 @@ struct ParsedCall {
   ParsedCall() {}
   ~ParsedCall() {}
   bool requires_grad = false;
+  bool asks_for_numbers = true;   // of a tensor whose class or mode takes calls; not while an overload for tensors may fit
   int64_t work = 0;               // elements of all tensors: whether the GIL is worth giving up
 
   // Memory behind lists; grows on the heap only for long ones.
