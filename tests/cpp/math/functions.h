@@ -20,7 +20,7 @@
   F(log2, std::log2(x), 1.3, 1.3, 0, 3)         \
   F(log10, std::log10(x), 1.06, 1.1, 0, 3)       \
   F(log1p, std::log1p(x), 1.0, 1.0, -1, 3)      \
-  F(sigmoid, (x < -40 ? std::exp(x) : 1 / (1 + std::exp(-x))), 0.51, 0.95, -750, 40)
+  F(sigmoid, (x < -40 ? std::exp(x) : 1 / (1 + std::exp(-x))), 0.97, 0.95, -750, 40)
 
 #define FB_TRIGONOMETRY(F, S)              \
   F(sin, std::sin(x), 0.8, 0.8, -100, 100) \
