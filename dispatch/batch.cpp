@@ -8,6 +8,7 @@
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/pointwise.h"
+#include "dispatch/shape_of_values.h"
 #include "dispatch/thread_state.h"
 
 extern "C" {
@@ -162,12 +163,6 @@ void claim_batch(BatchCall& c) {
                 "examples; that cannot be batched. Use torch.where or a mask instead");
 }
 
-const std::set<std::string_view>& dynamic_operators() {
-  static const std::set<std::string_view> s{"nonzero", "_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive",
-                                            "_masked_take", "bincount"};
-  return s;
-}
-
 // The results of one form written over what another form returns them in.
 void write_over(BatchCall& c, const OpEntry& functional, const Value* args) {
   Results r;
@@ -243,7 +238,7 @@ void run_batched(const OpEntry& op, const Value* args, Results& out, const Ref<L
   Outside outside(*level);
   if (random && batch_random(*c)) return;
   if (const BatchRun rule = rule_of(f); rule && rule(*c)) return;
-  if (dynamic_operators().count(f.schema.name)) raise_dynamic(op);
+  if (shape_depends_on_values(f)) raise_dynamic(op);
   if (kind == CardKind::pointwise && batch_pointwise(*c)) return;
   if (kind == CardKind::view && batch_view(*c)) return;
   // What an operator from outside means by its arguments' names is not known.

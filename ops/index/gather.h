@@ -3,6 +3,7 @@
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/out_rule.h"
+#include "dispatch/shape_of_values.h"
 #include "ops/index/reads.h"
 
 namespace fb::cards {
@@ -202,7 +203,7 @@ FB_CARD(gather_backward)
 
 struct one_hot : composite<one_hot> {
   static constexpr auto schema = "one_hot(Tensor self, int num_classes=-1) -> Tensor";
-  static constexpr uint32_t forms = form::nn;
+  static constexpr uint32_t forms = form::nn | form::shape_of_values;
   static Tensor body(const Tensor& self, int64_t classes) {
     FB_CHECK(self.dtype() == DType::i64, "one_hot: the input is ", self.dtype(), ", it must be int64");
     Dims sizes(self.sizes());

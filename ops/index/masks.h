@@ -3,6 +3,7 @@
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/out_rule.h"
+#include "dispatch/shape_of_values.h"
 #include "dispatch/trace.h"
 #include "ops/create/fill.h"
 #include "ops/index/indices.h"
@@ -11,7 +12,7 @@ namespace fb::cards {
 
 struct nonzero : direct<nonzero> {
   static constexpr auto schema = "nonzero(Tensor self) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::out | form::shape_of_values;
   static constexpr auto doc = R"(nonzero(input, *, out=None, as_tuple=False) -> Tensor or tuple of Tensors
 
 The indices of the elements that differ from zero, in row-major order: int64 of shape (n, input.ndim), or with as_tuple
@@ -21,7 +22,7 @@ FB_CARD(nonzero)
 
 struct nonzero_numpy : composite<nonzero_numpy> {
   static constexpr auto schema = "nonzero_numpy(Tensor self) -> Tensor[]";
-  static constexpr uint32_t forms = form::hidden;
+  static constexpr uint32_t forms = form::hidden | form::shape_of_values;
   static std::vector<Tensor> body(const Tensor& self) {
     return op_list<"unbind">(op<"nonzero">(self.ndim() ? self : op<"unsqueeze">(self, int64_t(0))), int64_t(1));
   }
@@ -30,6 +31,7 @@ FB_CARD(nonzero_numpy)
 
 struct argwhere : composite<argwhere> {
   static constexpr auto schema = "argwhere(Tensor self) -> Tensor";
+  static constexpr uint32_t forms = composite<argwhere>::forms | form::shape_of_values;
   static Tensor body(const Tensor& self) { return op<"nonzero">(self); }
   static constexpr auto doc = "argwhere(input) -> Tensor\n\nIndices of the elements that differ from zero, one row for each: nonzero(input).";
 };
@@ -47,13 +49,13 @@ FB_CARD(nonzero_static)
 // self[mask] for a mask of self's shape.
 struct _masked_take : direct<_masked_take> {
   static constexpr auto schema = "_masked_take(Tensor self, Tensor mask) -> Tensor";
-  static constexpr uint32_t forms = form::hidden;
+  static constexpr uint32_t forms = form::hidden | form::shape_of_values;
 };
 FB_CARD(_masked_take)
 
 struct masked_select : lowered<masked_select> {
   static constexpr auto schema = "masked_select(Tensor self, Tensor mask) -> Tensor";
-  static constexpr uint32_t forms = lowered<masked_select>::forms | form::out_apart;
+  static constexpr uint32_t forms = lowered<masked_select>::forms | form::out_apart | form::shape_of_values;
   static Tensor lowering(const Tensor& self, const Tensor& mask) {
     FB_CHECK(mask.dtype() == DType::boolean, "masked_select: mask is ", mask.dtype(), ", it must be bool");
     const Dims both = broadcast_sizes(self.sizes(), mask.sizes());

@@ -2,12 +2,13 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/shape_of_values.h"
 
 namespace fb::cards {
 
 struct repeat_interleave_places : direct<repeat_interleave_places> {
   static constexpr auto schema = "repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method;
+  static constexpr uint32_t forms = form::fn | form::method | form::shape_of_values;
   static constexpr auto doc = R"(repeat_interleave(input, repeats, dim=None, *, output_size=None) -> Tensor
 repeat_interleave(repeats, *, output_size=None) -> Tensor
 
@@ -19,6 +20,7 @@ FB_CARD(repeat_interleave_places)
 
 struct repeat_interleave_each : composite<repeat_interleave_each> {
   static constexpr auto schema = "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor";
+  static constexpr uint32_t forms = composite<repeat_interleave_each>::forms | form::shape_of_values;
   static Tensor body(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) {
     const Tensor x = dim ? self : op<"flatten">(self);
     const int64_t d = dim ? wrap_dim(*dim, x.ndim()) : 0, n = x.ndim() ? x.sizes()[d] : 1;

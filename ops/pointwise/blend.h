@@ -5,6 +5,7 @@
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/out_exact.h"
+#include "dispatch/shape_of_values.h"
 #include "ops/math/fits.h"
 #include "ops/math/math.h"
 #include "ops/pointwise/gradient.h"
@@ -33,7 +34,7 @@ nonzero(condition, as_tuple=True).)";
 FB_CARD(Where)
 struct WhereIndices : composite<WhereIndices> {
   static constexpr auto schema = "where(Tensor condition) -> Tensor[]";
-  static constexpr uint32_t forms = form::fn;
+  static constexpr uint32_t forms = form::fn | form::shape_of_values;
   static std::vector<Tensor> body(const Tensor& condition) { return op_list<"nonzero_numpy">(condition); }
 };
 FB_CARD(WhereIndices)

@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/shape_of_values.h"
 
 namespace fb::cards {
 
@@ -50,6 +51,7 @@ FB_CARD(histogramdd_from_bin_tensors)
 
 struct bincount : direct<bincount> {
   static constexpr auto schema = "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor";
+  static constexpr uint32_t forms = direct<bincount>::forms | form::shape_of_values;
   static constexpr auto doc = R"(bincount(input, weights=None, minlength=0) -> Tensor
 
 How often each number from 0 on occurs in a row of non-negative integers, or the sum of the weights of its places.)";

@@ -5,6 +5,7 @@ done in every call. Left out is what gives values of data to Python, has a shape
 tensor is rather than what it holds: the graph stands for one run only if Python cannot see data.
 """
 import builtins
+import functools
 import math
 import operator
 import sys
@@ -22,13 +23,13 @@ TENSOR_FACTS = frozenset("""dtype device layout requires_grad is_cuda is_cpu is_
 TENSOR_SHAPE_FACTS = frozenset("shape size numel nelement stride is_contiguous nbytes __len__ is_same_size".split())
 TENSOR_PARTS = frozenset("T mT H mH real imag".split())
 
-# Of these the value or the shape of the result comes from data, or they reach into a tensor's being.
+# Of these the value of the result comes from data, or they reach into a tensor's being. Where the shape comes from data, the
+# cards say so; unique is a function of Python over such a card.
 _UNSAFE = frozenset("""item tolist numpy __bool__ __int__ __float__ __index__ __complex__ __contains__ __iter__ __array__
     __dlpack__ __dlpack_device__ __array_wrap__ __hash__ __repr__ __str__ __format__ __deepcopy__ __reduce__ __reduce_ex__
     __setstate__ __dir__ data_ptr storage untyped_storage _typed_storage storage_type set_ resize_ resize_as_ resize_as_sparse_
     requires_grad_ detach_ retain_grad register_hook register_post_accumulate_grad_hook backward share_memory_ is_shared pin_memory
-    is_pinned is_set_to is_nonzero allclose equal nonzero argwhere masked_select unique unique_consecutive unique_dim bincount
-    repeat_interleave tensor_split combinations one_hot segment_reduce histogramdd histogram lstsq rename_ rename names names_
+    is_pinned is_set_to is_nonzero allclose equal unique combinations segment_reduce histogramdd histogram lstsq rename_ rename names names_
     align_to refine_names _version grad grad_fn is_leaf data name output_nr retains_grad volatile storage_offset
     as_strided_ sparse_resize_ swap_tensors to_sparse to_dense coalesce is_coalesced indices values _indices _values crow_indices
     col_indices map_ map2_ apply_ reinforce new_tensor __cuda_array_interface__ type module_load _make_subclass
@@ -98,7 +99,7 @@ _SPACES = ("torch.nn.functional", "torch.functional", "torch.linalg", "torch.fft
 
 def _operator_name(f):
     name, core = getattr(f, "__name__", None) or "_", torch._C
-    if name[0] == "_" or name in _UNSAFE or isinstance(f, type):
+    if name[0] == "_" or is_unsafe(name) or isinstance(f, type):
         return None
     if (name in _FACTORIES or name in TENSOR_FACTS) and vars(torch).get(name) is f:
         return name
@@ -109,8 +110,13 @@ def _operator_name(f):
     return name if any(vars(s).get(name) is f for s in spaces) else None
 
 
+@functools.cache
 def is_unsafe(name):
-    return name in _UNSAFE
+    """Whether values of data come out of such a call: as numbers, or as the shape of its result."""
+    if name == "where":  # one of its two overloads; decides_shape() asks which
+        return False
+    return name in _UNSAFE or any(torch._C._op_info(name if o == "default" else f"{name}.{o}")["dynamic_shape"]
+                                  for o in torch._C._op_overloads(name) or ())
 
 
 def decides_shape(name, args, kwargs):
