@@ -64,6 +64,24 @@ struct Registry {
     return out + "Backward";
   }
 
+  // A card that takes a number in place of its second tensor has an overload for numbers alone. Calls find the first one;
+  // what watches them (dispatch modes, graphs) sees the second.
+  void add_for_numbers(const OpEntry& e, const std::vector<OpEntry*>& derived) {
+    const Schema& s = e.schema;
+    if (e.card->kind != CardKind::pointwise || s.overload != "Tensor" || !(e.card->numbers & 2) || s.args.size() < 2 || s.args[1].type != ArgType::tensor) return;
+    const char* overload = s.name == "bitwise_left_shift" || s.name == "bitwise_right_shift" ? "Tensor_Scalar" : "Scalar";
+    if (ops.count(s.name + "." + overload)) return;
+    std::vector<OpEntry> numbers{e};
+    for (const OpEntry* q : derived)
+      if (q->form == OpForm::inplace) numbers.push_back(*q);
+    for (OpEntry& q : numbers) {
+      q.schema.overload = overload;
+      q.schema.args[1].type = ArgType::scalar;
+      q.schema.tensor_mask &= ~uint64_t(2);
+      add(std::move(q));
+    }
+  }
+
   void add_card(const CardRecord& c, std::map<std::string, int>& grad_numbers) {
     OpEntry f;
     f.card = &c;
@@ -116,6 +134,7 @@ struct Registry {
       o.schema.writes = true;
       if (!ops.count(o.schema.full_name())) derived.push_back(&add(std::move(o)));
     }
+    add_for_numbers(e, derived);
     // Other names: the same card under a name of its own, forms included.
     for (const char* a = c.aliases; a && *a;) {
       const char* end = strchr(a, ' ');

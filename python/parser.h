@@ -30,6 +30,7 @@ struct Binding {
   const Signatures& signatures() const { return *now.load(std::memory_order_acquire); }
 };
 const Binding& binding_of(const Packet& p);
+Signature signature_of(const OpEntry& e);
 // After an overload came or went: the same object with other signatures. The old ones stay: a call that another thread
 // makes may be reading them.
 void refresh_binding(const Packet& p);
