@@ -40,6 +40,8 @@ template <class C> constexpr SymRun symbolic_rule() {
     if constexpr (requires { &C::template body<SymTensor>; }) return &box_sym<&C::template body<SymTensor>>;
   } else if constexpr (C::kind == CardKind::lowered) {
     if constexpr (requires { &C::template lowering<SymTensor>; }) return &box_sym<&C::template lowering<SymTensor>>;
+    // The geometry of what the lowering makes, where it keeps that in a template of its own.
+    else if constexpr (requires { &C::template result<SymTensor>; }) return &box_sym<&C::template result<SymTensor>>;
   }
   return nullptr;
 }

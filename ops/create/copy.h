@@ -1,6 +1,7 @@
 // Copies and conversions: copy_, clone, contiguous, to.
 #pragma once
 #include "dispatch/call.h"
+#include "dispatch/levels.h"
 #include "dispatch/thread_state.h"
 
 namespace fb::cards {
@@ -30,8 +31,7 @@ struct copy : composite<copy> {
   static constexpr uint32_t forms = form::hidden;
   static Tensor body(const Tensor& self, const Tensor& src, bool) {
     copy_::check(self, src, false);
-    const Tensor out = Tensor::empty_strided(self.sizes(), preserved_strides(self.sizes(), self.strides()), self.options());
-    return op<"copy_">(out, src);
+    return op<"copy_">(beside(self, Tensor::empty_strided(self.sizes(), preserved_strides(self.sizes(), self.strides()), self.options())), src);
   }
 };
 FB_CARD(copy)

@@ -51,14 +51,15 @@ inline Dims stride_beside(const char* name, Ints stride, Ints kernel) {
 
 // Sizes after windows of this kind, with everything that may be wrong checked.
 template <class T>
-Dims window_sizes(const char* name, const T& x, int64_t nd, Ints kernel0, Ints stride0, Ints padding0, Ints dilation0,
+typename T::Sizes window_sizes(const char* name, const T& x, int64_t nd, Ints kernel0, Ints stride0, Ints padding0, Ints dilation0,
                   bool ceil_mode) {
   check_input(name, x, nd);
   const Dims k = full(name, "kernel_size", kernel0, nd), s = stride0.n ? full(name, "stride", stride0, nd) : k;
   const Dims p = full(name, "padding", padding0, nd), dil = full(name, "dilation", dilation0, nd);
-  Dims out(x.sizes().slice(0, x.ndim() - nd));
+  using I = typename T::Int;
+  typename T::Sizes out(x.sizes().slice(0, x.ndim() - nd));
   for (int64_t i = 0; i < nd; ++i) {
-    const int64_t in = x.sizes()[x.ndim() - nd + i];
+    const I in = x.sizes()[x.ndim() - nd + i];
     // Beyond this, positions would not fit into 64 bits.
     FB_CHECK(std::max({k[i], s[i], p[i], dil[i]}) <= INT32_MAX, name, ": kernel_size ", k, ", stride ", s, ", padding ", p, " and dilation ", dil, " are at most ", INT32_MAX);
     FB_CHECK(k[i] > 0, name, ": kernel_size must be greater than zero, got ", k);
@@ -67,8 +68,8 @@ Dims window_sizes(const char* name, const T& x, int64_t nd, Ints kernel0, Ints s
     FB_CHECK(p[i] >= 0, name, ": padding must not be negative, got ", p);
     FB_CHECK(p[i] <= ((k[i] - 1) * dil[i] + 1) / 2, name,
              ": padding must be at most half of the (dilated) kernel size, got padding ", p, " and kernel_size ", k);
-    const int64_t room = in + 2 * p[i] - dil[i] * (k[i] - 1) - 1 + (ceil_mode ? s[i] - 1 : 0);
-    int64_t o = (room >= 0 ? room / s[i] : -((-room + s[i] - 1) / s[i])) + 1;
+    const I room = in + 2 * p[i] - dil[i] * (k[i] - 1) - 1 + (ceil_mode ? s[i] - 1 : 0);
+    I o = (room >= 0 ? room / s[i] : -((-room + s[i] - 1) / s[i])) + 1;
     if (ceil_mode && (o - 1) * s[i] >= in + p[i]) --o;
     FB_CHECK(o >= 1, name, ": the output would have size ", o, " in spatial dimension ", i, " for an input of shape ",
              x.sizes(), ", kernel_size ", k, ", stride ", s, ", padding ", p);
@@ -77,10 +78,10 @@ Dims window_sizes(const char* name, const T& x, int64_t nd, Ints kernel0, Ints s
   return out;
 }
 
-template <class T> Dims adaptive_sizes(const char* name, const T& x, int64_t nd, Ints out, bool channels = true) {
+template <class T> typename T::Sizes adaptive_sizes(const char* name, const T& x, int64_t nd, Ints out, bool channels = true) {
   check_input(name, x, nd, channels);
   const Dims o = full(name, "output_size", out, nd);
-  Dims sizes(x.sizes().slice(0, x.ndim() - nd));
+  typename T::Sizes sizes(x.sizes().slice(0, x.ndim() - nd));
   for (int64_t v : o) {
     FB_CHECK(v >= 0, name, ": output_size must not be negative, got ", o);
     sizes.push_back(v);
@@ -89,24 +90,24 @@ template <class T> Dims adaptive_sizes(const char* name, const T& x, int64_t nd,
 }
 
 // Results keep channels_last where the input says so.
-template <class T> T make(Ints sizes, const T& x) { return T::empty_format(sizes, x.options(), x.suggested_format()); }
-template <class T> T make_indices(Ints sizes, const T& x) {
+template <class T> T make(Span<typename T::Int> sizes, const T& x) { return T::empty_format(sizes, x.options(), x.suggested_format()); }
+template <class T> T make_indices(Span<typename T::Int> sizes, const T& x) {
   return T::empty_format(sizes, {DType::i64, x.device()}, x.suggested_format());
 }
 // (C, D, H, W) whose strides are those of one sample of channels_last_3d counts as such, too.
-inline bool channels_last_sample(Ints sizes, Ints strides) {
-  int64_t least = 0;
+template <class I> bool channels_last_sample(Span<I> sizes, Span<I> strides) {
+  I least = 0;
   for (int64_t d : {0, 3, 2, 1}) {
     if (sizes[d] == 0 || strides[d] < least || strides[0] == 0 || (d == 1 && least == strides[0])) return false;
-    least = strides[d] * (sizes[d] > 1 ? sizes[d] : 1);
+    least = strides[d] * (sizes[d] > 1 ? sizes[d] : I(1));
   }
   return true;
 }
-template <class T> T make_3d(Ints sizes, const T& x, Options o) {
+template <class T> T make_3d(Span<typename T::Int> sizes, const T& x, Options o) {
   if (x.ndim() == 5) return T::empty_format(sizes, o, x.suggested_format());
   if (!channels_last_sample(x.sizes(), x.strides())) return T::empty(sizes, o);
-  const int64_t c = sizes[0], h = sizes[2], w = sizes[3];
-  return T::empty_strided(sizes, Ints{1, c * w * h, c * w, c}, o);
+  const typename T::Int c = sizes[0], h = sizes[2], w = sizes[3];
+  return T::empty_strided(sizes, Span<typename T::Int>{1, c * w * h, c * w, c}, o);
 }
 
 // Of each plane of x (.., *spatial), the elements that `indices` (.., *places) name.

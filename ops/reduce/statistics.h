@@ -267,22 +267,26 @@ struct cov : composite<cov> {
       w = w.defined() ? op<"mul">(w, aweights) : aweights;
     }
     const bool float_in = in.is_floating() || in.is_complex();
-    const Tensor w_sum = w.defined() ? op<"sum">(w, std::nullopt, false, is_integral(w.dtype()) ? DType::none : w.dtype())
-                                     : op<"scalar_tensor">(Scalar(n), DType::i64);
-    FB_CHECK(!w.defined() || op_value<"item">(op<"detach">(w_sum)).scalar().to_bool(), "cov: the weights add up to zero");
     const Tensor up = float_in ? in : op<"to">(in, default_dtype);
-    const Tensor avg = w.defined() ? op<"div">(op<"sum">(op<"mul">(up, w), Dims{1}, false), w_sum) : op<"div">(op<"sum">(up, Dims{1}, false), w_sum);
+    const auto warn_of_none = [] { warn("cov: the degrees of freedom are not positive"); };
+    if (!w.defined()) {  // n observations of one weight: no element is read
+      if (n <= correction) warn_of_none();
+      const Tensor avg = op<"div">(op<"sum">(up, Dims{1}, false), Scalar(n)), d = op<"sub">(up, op<"unsqueeze">(avg, int64_t(1)));
+      return op<"squeeze">(op<"div">(op<"mm">(d, conj(op<"t">(d))), Scalar(std::max<int64_t>(n - correction, 0))));
+    }
+    const Tensor w_sum = op<"sum">(w, std::nullopt, false, is_integral(w.dtype()) ? DType::none : w.dtype());
+    FB_CHECK(op_value<"item">(op<"detach">(w_sum)).scalar().to_bool(), "cov: the weights add up to zero");
+    const Tensor avg = op<"div">(op<"sum">(op<"mul">(up, w), Dims{1}, false), w_sum);
     Tensor norm;
-    if (w.defined() && aweights.defined() && correction != 0)
+    if (aweights.defined() && correction != 0)
       norm = op<"sub">(w_sum, op<"mul">(op<"div">(op<"sum">(op<"mul">(w, aweights)), w_sum), Scalar(correction)));
     else norm = op<"sub">(w_sum, Scalar(correction));
     if (double left; norm.numel() && (left = op_value<"item">(op<"to">(op<"detach">(norm), DType::f64)).scalar().to_double(), left <= 0)) {
-      warn("cov: the degrees of freedom are not positive");
+      warn_of_none();
       norm = op<"zeros_like">(norm);
     }
     const Tensor d = op<"sub">(up, op<"unsqueeze">(avg, int64_t(1)));
-    const Tensor right = conj(op<"t">(w.defined() ? op<"mul">(d, w) : d));
-    return op<"squeeze">(op<"div">(op<"mm">(d, right), norm));
+    return op<"squeeze">(op<"div">(op<"mm">(d, conj(op<"t">(op<"mul">(d, w)))), norm));
   }
   static constexpr auto doc = R"(cov(input, *, correction=1, fweights=None, aweights=None) -> Tensor
 

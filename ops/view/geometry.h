@@ -111,6 +111,10 @@ template <class T> GeometryOf<typename T::Int> expand_geometry(const T& self, Sp
   return g;
 }
 
+// A size that decides how many results there are: a number, also where sizes are symbolic.
+inline int64_t known_size(int64_t s) { return s; }
+template <class I> int64_t known_size(const I& s) { return s.specialized(); }
+
 template <class T> GeometryOf<typename T::Int> same_geometry(const T& t) {
   return {typename T::Sizes(t.sizes()), typename T::Sizes(t.strides()), t.offset()};
 }

@@ -9,23 +9,41 @@ namespace fb::cards {
 struct constant_pad_nd : lowered<constant_pad_nd> {
   static constexpr auto schema = "constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::out;
-  static Tensor lowering(const Tensor& self, Ints pad, const Scalar& value) {
+  // The sizes with the padding; `same` where nothing is padded.
+  template <class T> static typename T::Sizes padded(const T& self, Span<typename T::Int> pad, bool& same) {
+    using I = typename T::Int;
     const int64_t n = self.ndim();
     FB_CHECK(pad.n % 2 == 0, "constant_pad_nd: pad must hold pairs, it has ", pad.n, " entries: ", pad);
     FB_CHECK(pad.n <= 2 * n, "constant_pad_nd: pad ", pad, " names ", pad.n / 2, " dimensions, the shape is ", self.sizes());
-    Dims sizes(self.sizes());
-    Tensor from = self;
-    bool same = true;
+    typename T::Sizes sizes(self.sizes());
+    same = true;
     for (int64_t i = 0; i < pad.n / 2; ++i) {
-      const int64_t d = n - 1 - i, before = pad[2 * i], after = pad[2 * i + 1];
-      int64_t size = 0;
-      FB_CHECK(!__builtin_add_overflow(sizes[d], before, &size) && !__builtin_add_overflow(size, after, &size) && size >= 0, "constant_pad_nd: pad ", before,
+      const int64_t d = n - 1 - i;
+      const I before = pad[2 * i], after = pad[2 * i + 1];
+      I size = sizes[d];
+      FB_CHECK(add_size(size, before) && add_size(size, after) && size >= 0, "constant_pad_nd: pad ", before,
                " and ", after, " leave dimension ", d, " of shape ", self.sizes(), " with size ", size);
       sizes[d] = size;
       same = same && before == 0 && after == 0;
-      const int64_t cut = before < 0 ? -before : 0, cut_end = after < 0 ? -after : 0, have = self.sizes()[d];
+      const I cut = before < 0 ? -before : I(0), cut_end = after < 0 ? -after : I(0), have = self.sizes()[d];
       FB_CHECK(have - cut - cut_end >= 0, "constant_pad_nd: pad ", before, " and ", after, " cut more than dimension ", d, " of shape ", self.sizes(), " has");
-      if (cut || cut_end) from = op<"slice">(from, d, cut, have - cut_end, 1);
+    }
+    return sizes;
+  }
+  template <class T> static T result(const T& self, Span<typename T::Int> pad, const Scalar&) {
+    bool same;
+    const typename T::Sizes sizes = padded(self, pad, same);
+    if (same) return T::empty_strided(sizes, preserved_strides(self.sizes(), self.strides()), self.options());
+    return T::empty_format(sizes, self.options(), self.suggested_format());
+  }
+  static Tensor lowering(const Tensor& self, Ints pad, const Scalar& value) {
+    const int64_t n = self.ndim();
+    bool same;
+    const Dims sizes = padded(self, pad, same);
+    Tensor from = self;
+    for (int64_t i = 0; i < pad.n / 2; ++i) {
+      const int64_t d = n - 1 - i, cut = pad[2 * i] < 0 ? -pad[2 * i] : 0, cut_end = pad[2 * i + 1] < 0 ? -pad[2 * i + 1] : 0;
+      if (cut || cut_end) from = op<"slice">(from, d, cut, self.sizes()[d] - cut_end, 1);
     }
     if (same) return op<"clone">(self);
     const Tensor out = beside(self, Tensor::empty_format(sizes, self.options(), self.suggested_format()));

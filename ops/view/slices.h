@@ -7,13 +7,13 @@ namespace fb::cards {
 
 struct select : view<select> {
   static constexpr auto schema = "select.int(Tensor(a) self, int dim, int index) -> Tensor(a)";
-  template <class T> static GeometryOf<typename T::Int> geometry(const T& self, int64_t dim, int64_t index) {
+  template <class T> static GeometryOf<typename T::Int> geometry(const T& self, int64_t dim, typename T::Int index) {
     const int64_t d = wrap_dim_of("select", self, dim);
     const typename T::Int size = self.sizes()[d];
     FB_CHECK_INDEX(index >= -size && index < size, "select: index ", index, " is out of range for dimension ", dim,
                    " of size ", size, " in a tensor of shape ", self.sizes());
     auto g = same_geometry(self);
-    g.offset += (index < 0 ? index + size : typename T::Int(index)) * g.strides[d];
+    g.offset += (index < 0 ? index + size : index) * g.strides[d];
     g.sizes.erase(d);
     g.strides.erase(d);
     return g;

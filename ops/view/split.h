@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/levels.h"
+#include "dispatch/shape_of_values.h"
 #include "ops/view/geometry.h"
 #include "ops/create/known_values.h"
 
@@ -20,14 +21,16 @@ template <class T> std::vector<GeometryOf<typename T::Int>> split_geometry(const
 }
 
 // The lengths of pieces of `size` elements, the last one shorter.
-inline Dims even_split(const char* name, const Tensor& self, int64_t size, int64_t dim) {
+template <class T> typename T::Sizes even_split(const char* name, const T& self, typename T::Int size, int64_t dim) {
   FB_CHECK(self.ndim() > 0, name, ": a tensor without dimensions has none to split (dim is ", dim, ")");
   FB_CHECK(size >= 0, name, ": split_size ", size, " is negative");
-  const int64_t n = self.sizes()[wrap_dim(dim, self.ndim())];
+  using I = typename T::Int;
+  const I n = self.sizes()[wrap_dim(dim, self.ndim())];
   FB_CHECK(size > 0 || n == 0, name, ": split_size 0 takes a dimension of size 0, dimension ", dim, " of shape ", self.sizes(), " has ", n);
-  const int64_t count = size == 0 ? 1 : std::max<int64_t>(n / size + (n % size != 0), 1);
-  Dims sizes(count, size);
-  sizes[count - 1] = n - size * (count - 1);
+  // How many there are is a number, whatever the sizes are.
+  const int64_t count = size == 0 ? 1 : std::max<int64_t>(known_size(n / size) + (n % size != 0), 1);
+  typename T::Sizes sizes(count, size);
+  sizes[count - 1] = n - size * I(count - 1);
   return sizes;
 }
 
@@ -44,9 +47,9 @@ template <class T> void check_split_sizes(const char* name, const T& self, Span<
 
 struct split : view<split> {
   static constexpr auto schema = "split.Tensor(Tensor(a -> *) self, int split_size, int dim=0) -> Tensor(a)[]";
-  static std::vector<Geometry> geometry(const Tensor& self, int64_t size, int64_t dim) {
-    const Dims sizes = even_split("split", self, size, dim);
-    return split_geometry(self, wrap_dim(dim, self.ndim()), sizes);
+  template <class T> static std::vector<GeometryOf<typename T::Int>> geometry(const T& self, typename T::Int size, int64_t dim) {
+    const typename T::Sizes sizes = even_split("split", self, size, dim);
+    return split_geometry(self, wrap_dim(dim, self.ndim()), sizes.span());
   }
   static Tensor d_self(grads g, arg<2, int64_t> dim) { return op<"cat">(*g, *dim); }
   using vjp = rules<wrt<0, d_self>>;
@@ -134,12 +137,13 @@ FB_CARD(unsafe_chunk)
 
 struct unbind : view<unbind> {
   static constexpr auto schema = "unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]";
-  static std::vector<Geometry> geometry(const Tensor& self, int64_t dim) {
-    const int64_t d = wrap_dim_of("unbind", self, dim), n = self.sizes()[d], step = self.strides()[d];
-    Geometry g = same_geometry(self);
+  template <class T> static std::vector<GeometryOf<typename T::Int>> geometry(const T& self, int64_t dim) {
+    const int64_t d = wrap_dim_of("unbind", self, dim), n = known_size(self.sizes()[d]);
+    const typename T::Int step = self.strides()[d];
+    auto g = same_geometry(self);
     g.sizes.erase(d);
     g.strides.erase(d);
-    std::vector<Geometry> out;
+    std::vector<GeometryOf<typename T::Int>> out;
     out.reserve(size_t(n));
     for (int64_t i = 0; i < n; ++i, g.offset += step) out.push_back(g);
     return out;
@@ -192,6 +196,7 @@ Views of `sections` nearly equal pieces of a dimension, the larger ones first, o
 };
 struct tensor_split_tensor : composite<tensor_split_tensor> {
   static constexpr auto schema = "tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]";
+  static constexpr uint32_t forms = composite<tensor_split_tensor>::forms | form::shape_of_values;
   static std::vector<Tensor> body(const Tensor& self, const Tensor& places, int64_t dim) {
     const Tensor at = known(places, "tensor_split");
     FB_CHECK(self.ndim() > 0, "tensor_split: a tensor without dimensions has none to split (dim is ", dim, ")");

@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/levels.h"
 
 namespace fb::cards {
 
@@ -83,13 +84,13 @@ FB_CARD(grid_sampler)
 
 namespace grid_sampling {
 // Positions of all places of `size` (N, C, *spatial) with a one at the end: (N, places, nd + 1).
-inline Tensor base_grid(Ints size, bool corners, Options o) {
+inline Tensor base_grid(const Tensor& like, Ints size, bool corners, Options o) {
   const int64_t nd = size.n - 2;
   Dims shape;
   shape.push_back(size[0]);
   for (int64_t i = 0; i < nd; ++i) shape.push_back(size[i + 2]);
   shape.push_back(nd + 1);
-  const Tensor base = Tensor::empty(shape, o);
+  const Tensor base = beside(like, Tensor::empty(shape, o));
   int64_t places = 1;
   for (int64_t i = 0; i < nd; ++i) {
     const int64_t n = size[i + 2];
@@ -122,7 +123,7 @@ struct affine_grid_generator : lowered<affine_grid_generator> {
     const int64_t nd = size.n - 2;
     FB_CHECK(theta.ndim() == 3 && theta.sizes()[0] == size[0] && theta.sizes()[1] == nd && theta.sizes()[2] == nd + 1, "affine_grid_generator: theta must have shape [",
              size[0], ", ", nd, ", ", nd + 1, "] for size ", size, ", got ", theta.sizes());
-    const Tensor flat = op<"bmm">(grid_sampling::base_grid(size, corners, theta.options()), op<"transpose">(theta, int64_t(1), int64_t(2)));
+    const Tensor flat = op<"bmm">(grid_sampling::base_grid(theta, size, corners, theta.options()), op<"transpose">(theta, int64_t(1), int64_t(2)));
     Dims out;
     out.push_back(size[0]);
     for (int64_t i = 0; i < nd; ++i) out.push_back(size[i + 2]);
@@ -139,7 +140,7 @@ struct affine_grid_generator_backward : composite<affine_grid_generator_backward
   static constexpr uint32_t forms = form::hidden;
   static Tensor body(const Tensor& g, Ints size, bool corners) {
     grid_sampling::check_size("affine_grid_generator_backward", size);
-    const Tensor base = grid_sampling::base_grid(size, corners, g.options());
+    const Tensor base = grid_sampling::base_grid(g, size, corners, g.options());
     const Tensor flat = op<"reshape">(g, Ints{size[0], base.sizes()[1], size.n - 2});
     return op<"transpose">(op<"bmm">(op<"transpose">(base, int64_t(1), int64_t(2)), flat), int64_t(1), int64_t(2));
   }

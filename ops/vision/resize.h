@@ -11,10 +11,10 @@ namespace fb::cards {
 
 namespace resize {
 
-template <class T> Dims sizes(const char* name, const T& x, int64_t nd, Ints out) {
+template <class T> typename T::Sizes sizes(const char* name, const T& x, int64_t nd, Span<typename T::Int> out) {
   FB_CHECK(out.n == nd, name, ": output_size must be ", nd, " ints, got ", out);
   FB_CHECK(x.ndim() == nd + 2, name, ": expected an input of ", nd + 2, " dimensions, got shape ", x.sizes());
-  Dims r(x.sizes().slice(0, 2));
+  typename T::Sizes r(x.sizes().slice(0, 2));
   for (int64_t i = 0; i < nd; ++i) {
     FB_CHECK(out[i] > 0 && x.sizes()[i + 2] > 0, name, ": spatial sizes must be greater than zero, got input ", x.sizes(),
              " and output_size ", out);
@@ -43,12 +43,12 @@ inline std::optional<double> factor(std::optional<Span<double>> scales, int64_t 
 
 // The numbers after output_size (and input_size): align_corners where the kind knows it, and the scales.
 template <FixedString Name, int ND, class... A> struct Forward {
-  template <class T> static T meta(const T& x, Ints o, A...) {
+  template <class T> static T meta(const T& x, Span<typename T::Int> o, A...) {
     return T::empty_format(sizes(Name.s, x, ND, o), x.options(), x.suggested_format());
   }
 };
 template <FixedString Name, int ND, class... A> struct Backward {
-  template <class T> static T meta(const T& g, Ints o, Ints in, A...) {
+  template <class T> static T meta(const T& g, Span<typename T::Int> o, Span<typename T::Int> in, A...) {
     FB_CHECK(in.n == ND + 2, Name.s, ": input_size must be ", ND + 2, " ints, got ", in);
     bool ok = g.ndim() == ND + 2 && o.n == ND && g.sizes()[0] == in[0] && g.sizes()[1] == in[1];
     for (int i = 0; ok && i < ND; ++i) ok = g.sizes()[i + 2] == o[i] && o[i] > 0 && in[i + 2] > 0;
@@ -72,14 +72,14 @@ using F = std::optional<double>;
 
 // Overloads of one packet: sizes first, then `.vec`, which F.interpolate calls.
 #define FB_RESIZE(NAME, ND, IN, CORNERS, SCALES, DOC, ...)                                                              \
-  struct NAME##_backward : structured<NAME##_backward>, resize::Backward<#NAME "_backward", ND, __VA_ARGS__> {           \
+  struct NAME##_backward : structured<NAME##_backward, symbolic>, resize::Backward<#NAME "_backward", ND, __VA_ARGS__> {           \
     static constexpr auto schema = #NAME "_backward(Tensor grad_output, int[" #ND "] output_size, int[" #IN              \
                                          "] input_size, " CORNERS SCALES ") -> Tensor";                                 \
     static constexpr uint32_t forms = form::hidden;                                                                     \
     using vjp = rules<wrt<0, resize::RuleFor<__VA_ARGS__>::dd<#NAME>>>;                                                  \
   };                                                                                                                    \
   FB_CARD(NAME##_backward)                                                                                              \
-  struct NAME : structured<NAME>, resize::Forward<#NAME, ND, __VA_ARGS__> {                                             \
+  struct NAME : structured<NAME, symbolic>, resize::Forward<#NAME, ND, __VA_ARGS__> {                                             \
     static constexpr auto schema = #NAME "(Tensor self, int[" #ND "] output_size, " CORNERS SCALES ") -> Tensor";        \
     static constexpr uint32_t forms = form::nn | form::out;                                                             \
     static constexpr auto doc = DOC;                                                                                    \
