@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from sweep import abuse, batch, columns, compiled, errors, forms, forward, gradients, promotion, records, registry  # noqa: F401
+from sweep import abuse, batch, columns, compiled, errors, fake, forms, forward, gradients, promotion, records, registry  # noqa: F401
 from sweep.cases import along, binary, call, calls, unary
 from sweep.record import RECORDS, T, bad, op
 

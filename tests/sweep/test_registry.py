@@ -2,7 +2,7 @@
 
 import pathlib
 
-from sweep import abuse, batch, columns, compiled, errors, forms, forward, gradients, promotion, records, registry  # noqa: F401
+from sweep import abuse, batch, columns, compiled, errors, fake, forms, forward, gradients, promotion, records, registry  # noqa: F401
 from sweep.record import RECORDS
 
 records.load()
