@@ -144,7 +144,9 @@ void run_direct(const OpEntry& op, const Value* args, Results& out) {
   select_kernel(op, d, args).run(op, args, out);
 }
 
+// Views within the lowering are its own affair: a result is no view, and its writes are none of a caller's.
 void run_lowered(const OpEntry& op, const Value* args, Results& out) {
+  BelowAutograd below;
   GradMode no(false);
   op.card->body(op, args, out);
 }
