@@ -84,7 +84,7 @@ struct combinations : composite<combinations> {
     }
     const Tensor index = Tensor::empty(Ints({int64_t(all.size())}), {DType::i64, Device()});
     std::copy(all.begin(), all.end(), index.ptr<int64_t>());
-    return op<"view">(op<"index_select">(self, 0, index), Ints({int64_t(all.size()) / r, r}));
+    return op<"view">(op<"index_select">(self, 0, op<"lift_fresh">(index)), Ints({int64_t(all.size()) / r, r}));
   }
 };
 FB_CARD(combinations)

@@ -20,7 +20,7 @@ Tensor loss(const Tensor& log_probs, const Tensor& targets, Ints input_lengths, 
   if (reduction != cards::loss::kMean) return r;
   Tensor lengths = Tensor::empty({target_lengths.size()}, {DType::i64, Device()});
   for (int64_t i = 0; i < target_lengths.size(); ++i) lengths.ptr<int64_t>()[i] = std::max<int64_t>(1, target_lengths[i]);
-  return op<"mean">(op<"div">(r, op<"to.device">(lengths, r.device(), r.dtype())));
+  return op<"mean">(op<"div">(r, op<"to.device">(op<"lift_fresh">(lengths), r.device(), r.dtype())));
 }
 
 }  // namespace fb::cards::ctc

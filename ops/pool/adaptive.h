@@ -5,13 +5,13 @@
 namespace fb::cards {
 
 #define FB_ADAPTIVE(N, MAKE, CHANNELS)                                                                                  \
-  struct adaptive_avg_pool##N##d_backward : structured<adaptive_avg_pool##N##d_backward, symbolic> {                              \
+  struct adaptive_avg_pool##N##d_backward : structured<adaptive_avg_pool##N##d_backward, symbolic> {                    \
     static constexpr auto schema = "_adaptive_avg_pool" #N "d_backward(Tensor grad_output, Tensor self) -> Tensor";      \
     static constexpr uint32_t forms = form::hidden;                                                                     \
     template <class T> static T meta(const T& g, const T& x) {                                                          \
       pool::check_input("adaptive_avg_pool" #N "d_backward", g, N, false);                                              \
       pool::check_backward("adaptive_avg_pool" #N "d_backward", g, x, N);                                               \
-      const typename T::Sizes out(x.sizes());                                                                                        \
+      const typename T::Sizes out(x.sizes());                                                                           \
       return MAKE(x.options());                                                                                         \
     }                                                                                                                   \
     static Tensor d(grad<0> gg, shape_of<0> out) {                                                                      \
@@ -20,11 +20,11 @@ namespace fb::cards {
     using vjp = rules<wrt<0, d>>;                                                                                       \
   };                                                                                                                    \
   FB_CARD(adaptive_avg_pool##N##d_backward)                                                                             \
-  struct adaptive_avg_pool##N##d_primitive : structured<adaptive_avg_pool##N##d_primitive, symbolic> {                            \
+  struct adaptive_avg_pool##N##d_primitive : structured<adaptive_avg_pool##N##d_primitive, symbolic> {                  \
     static constexpr auto schema = "_adaptive_avg_pool" #N "d(Tensor self, int[" #N "] output_size) -> Tensor";          \
     static constexpr uint32_t forms = form::hidden | form::out;                                                         \
     template <class T> static T meta(const T& x, Ints o) {                                                              \
-      const typename T::Sizes out = pool::adaptive_sizes("adaptive_avg_pool" #N "d", x, N, o, CHANNELS);                             \
+      const typename T::Sizes out = pool::adaptive_sizes("adaptive_avg_pool" #N "d", x, N, o, CHANNELS);                \
       return MAKE(x.options());                                                                                         \
     }                                                                                                                   \
     static Tensor d(grad<0> g, in<0> x) { return op<"_adaptive_avg_pool" #N "d_backward">(*g, *x); }                     \
@@ -45,27 +45,27 @@ namespace fb::cards {
     }                                                                                                                   \
   };                                                                                                                    \
   FB_CARD(adaptive_avg_pool##N##d)                                                                                      \
-  struct adaptive_max_pool##N##d_backward : structured<adaptive_max_pool##N##d_backward, symbolic> {                              \
+  struct adaptive_max_pool##N##d_backward : structured<adaptive_max_pool##N##d_backward, symbolic> {                    \
     static constexpr auto schema =                                                                                      \
         "adaptive_max_pool" #N "d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor";                  \
     static constexpr uint32_t forms = form::hidden;                                                                     \
     template <class T> static T meta(const T& g, const T& x, const T& i) {                                              \
       pool::check_backward("adaptive_max_pool" #N "d_backward", g, x, N, &i);                                           \
-      const typename T::Sizes out(x.sizes());                                                                                        \
+      const typename T::Sizes out(x.sizes());                                                                           \
       return MAKE(x.options());                                                                                         \
     }                                                                                                                   \
     static Tensor d(grad<0> gg, in<2> indices, shape_of<0> out) { return pool::pick(*gg, *indices, out.sizes(), N); }   \
     using vjp = rules<wrt<0, d>>;                                                                                       \
   };                                                                                                                    \
   FB_CARD(adaptive_max_pool##N##d_backward)                                                                             \
-  struct adaptive_max_pool##N##d : structured<adaptive_max_pool##N##d, symbolic> {                                                \
+  struct adaptive_max_pool##N##d : structured<adaptive_max_pool##N##d, symbolic> {                                      \
     static constexpr auto schema = "adaptive_max_pool" #N "d(Tensor self, int[" #N "] output_size) -> (Tensor, Tensor)"; \
     static constexpr uint32_t forms = form::nn | form::out;                                                             \
     static constexpr auto doc =                                                                                         \
         "The maxima of output_size windows that cover the input, and their flat positions. self: (N, C, *spatial) or "   \
         "(C, *spatial), floating.";                                                                                     \
     template <class T> static std::array<T, 2> meta(const T& x, Ints o) {                                               \
-      const typename T::Sizes out = pool::adaptive_sizes("adaptive_max_pool" #N "d", x, N, o);                                        \
+      const typename T::Sizes out = pool::adaptive_sizes("adaptive_max_pool" #N "d", x, N, o);                          \
       return {MAKE(x.options()), MAKE((Options{DType::i64, x.device()}))};                                              \
     }                                                                                                                   \
     static Tensor d(grad<0> g, in<0> x, result<1> indices) {                                                            \

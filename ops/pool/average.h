@@ -5,17 +5,17 @@
 namespace fb::cards {
 
 #define FB_AVG_POOL(N, MAKE)                                                                                            \
-  struct avg_pool##N##d_backward : structured<avg_pool##N##d_backward, symbolic> {                                                \
+  struct avg_pool##N##d_backward : structured<avg_pool##N##d_backward, symbolic> {                                      \
     static constexpr auto schema = "avg_pool" #N "d_backward(Tensor grad_output, Tensor self, int[" #N                  \
                                    "] kernel_size, int[" #N "] stride, int[" #N                                         \
                                    "] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor"; \
     static constexpr uint32_t forms = form::hidden;                                                                     \
     template <class T> static T meta(const T& g, const T& x, Ints k, Ints s, Ints p, bool c, bool, std::optional<int64_t> div) { \
       FB_CHECK(!div || *div != 0, "avg_pool" #N "d_backward: divisor_override must not be 0");                       \
-      const typename T::Sizes of = pool::window_sizes("avg_pool" #N "d_backward", x, N, k, s, p, Ints{1}, c);                        \
+      const typename T::Sizes of = pool::window_sizes("avg_pool" #N "d_backward", x, N, k, s, p, Ints{1}, c);           \
       FB_CHECK(g.sizes() == of, "avg_pool" #N "d_backward: grad_output has shape ", g.sizes(), ", the windows make ", of); \
       pool::check_backward("avg_pool" #N "d_backward", g, x, N);                                                        \
-      const typename T::Sizes out(x.sizes());                                                                                        \
+      const typename T::Sizes out(x.sizes());                                                                           \
       return MAKE;                                                                                                      \
     }                                                                                                                   \
     static Tensor d(grad<0> gg, arg<2, Ints> k, arg<3, Ints> s, arg<4, Ints> p, arg<5, bool> c, arg<6, bool> inc,       \
@@ -25,7 +25,7 @@ namespace fb::cards {
     using vjp = rules<wrt<0, d>>;                                                                                       \
   };                                                                                                                    \
   FB_CARD(avg_pool##N##d_backward)                                                                                      \
-  struct avg_pool##N##d : structured<avg_pool##N##d, symbolic> {                                                                  \
+  struct avg_pool##N##d : structured<avg_pool##N##d, symbolic> {                                                        \
     static constexpr auto schema = "avg_pool" #N "d(Tensor self, int[" #N "] kernel_size, int[" #N "] stride=[], int["  \
                                    #N "] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? "           \
                                    "divisor_override=None) -> Tensor";                                                  \
@@ -36,7 +36,7 @@ namespace fb::cards {
         "int64. Sizes are those of max_pool" #N "d.";                                                                   \
     template <class T> static T meta(const T& x, Ints k, Ints s, Ints p, bool c, bool, std::optional<int64_t> div) {    \
       FB_CHECK(!div || *div != 0, "avg_pool" #N "d: divisor_override must not be 0");                                \
-      const typename T::Sizes out = pool::window_sizes("avg_pool" #N "d", x, N, k, s, p, Ints{1}, c);                                \
+      const typename T::Sizes out = pool::window_sizes("avg_pool" #N "d", x, N, k, s, p, Ints{1}, c);                   \
       return MAKE;                                                                                                      \
     }                                                                                                                   \
     static Tensor d(grad<0> g, in<0> x, arg<1, Ints> k, arg<2, Ints> s, arg<3, Ints> p, arg<4, bool> c,                 \

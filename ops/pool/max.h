@@ -5,7 +5,7 @@
 namespace fb::cards {
 
 #define FB_MAX_POOL(N, MAKE, MAKE_INDICES)                                                                              \
-  struct max_pool##N##d_with_indices_backward : structured<max_pool##N##d_with_indices_backward, symbolic> {                      \
+  struct max_pool##N##d_with_indices_backward : structured<max_pool##N##d_with_indices_backward, symbolic> {            \
     static constexpr auto schema = "max_pool" #N "d_with_indices_backward(Tensor grad_output, Tensor self, int[" #N     \
                                    "] kernel_size, int[" #N "] stride, int[" #N "] padding, int[" #N                    \
                                    "] dilation, bool ceil_mode, Tensor indices) -> Tensor";                             \
@@ -18,7 +18,7 @@ namespace fb::cards {
     using vjp = rules<wrt<0, d>>;                                                                                       \
   };                                                                                                                    \
   FB_CARD(max_pool##N##d_with_indices_backward)                                                                         \
-  struct max_pool##N##d_with_indices : structured<max_pool##N##d_with_indices, symbolic> {                                        \
+  struct max_pool##N##d_with_indices : structured<max_pool##N##d_with_indices, symbolic> {                              \
     static constexpr auto schema = "max_pool" #N "d_with_indices(Tensor self, int[" #N "] kernel_size, int[" #N         \
                                    "] stride=[], int[" #N "] padding=0, int[" #N                                        \
                                    "] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)";                           \
@@ -29,7 +29,7 @@ namespace fb::cards {
         "at most half of a window. The spatial size is floor((L + 2 padding - dilation (kernel_size - 1) - 1) / "        \
         "stride) + 1, with ceil for floor in ceil_mode, where windows that start in the right padding are dropped.";    \
     template <class T> static std::array<T, 2> meta(const T& x, Ints k, Ints s, Ints p, Ints d, bool ceil_mode) {       \
-      const typename T::Sizes out = pool::window_sizes("max_pool" #N "d", x, N, k, s, p, d, ceil_mode);                              \
+      const typename T::Sizes out = pool::window_sizes("max_pool" #N "d", x, N, k, s, p, d, ceil_mode);                 \
       return {MAKE_INDICES(x.options()), MAKE_INDICES((Options{DType::i64, x.device()}))};                              \
     }                                                                                                                   \
     static Tensor d(grad<0> g, in<0> x, arg<1, Ints> k, arg<2, Ints> s, arg<3, Ints> p, arg<4, Ints> dil,               \

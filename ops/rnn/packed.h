@@ -68,7 +68,7 @@ struct pad_packed_sequence : composite<pad_packed_sequence> {
     const Tensor lengths = Tensor::empty({sizes[0]}, {DType::i64, Device()});
     for (int64_t t = 0; t < steps; ++t)
       for (int64_t i = t + 1 < steps ? sizes[t + 1] : 0; i < sizes[t] && i < sizes[0]; ++i) lengths.ptr<int64_t>()[i] = t + 1;
-    return {batch_first ? op<"transpose">(r, int64_t(0), int64_t(1)) : r, lengths};
+    return {batch_first ? op<"transpose">(r, int64_t(0), int64_t(1)) : r, op<"lift_fresh">(lengths)};
   }
   static constexpr auto doc = R"(_pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length) -> (Tensor, Tensor)
 

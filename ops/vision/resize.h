@@ -72,14 +72,14 @@ using F = std::optional<double>;
 
 // Overloads of one packet: sizes first, then `.vec`, which F.interpolate calls.
 #define FB_RESIZE(NAME, ND, IN, CORNERS, SCALES, DOC, ...)                                                              \
-  struct NAME##_backward : structured<NAME##_backward, symbolic>, resize::Backward<#NAME "_backward", ND, __VA_ARGS__> {           \
+  struct NAME##_backward : structured<NAME##_backward, symbolic>, resize::Backward<#NAME "_backward", ND, __VA_ARGS__> { \
     static constexpr auto schema = #NAME "_backward(Tensor grad_output, int[" #ND "] output_size, int[" #IN              \
                                          "] input_size, " CORNERS SCALES ") -> Tensor";                                 \
     static constexpr uint32_t forms = form::hidden;                                                                     \
     using vjp = rules<wrt<0, resize::RuleFor<__VA_ARGS__>::dd<#NAME>>>;                                                  \
   };                                                                                                                    \
   FB_CARD(NAME##_backward)                                                                                              \
-  struct NAME : structured<NAME, symbolic>, resize::Forward<#NAME, ND, __VA_ARGS__> {                                             \
+  struct NAME : structured<NAME, symbolic>, resize::Forward<#NAME, ND, __VA_ARGS__> {                                   \
     static constexpr auto schema = #NAME "(Tensor self, int[" #ND "] output_size, " CORNERS SCALES ") -> Tensor";        \
     static constexpr uint32_t forms = form::nn | form::out;                                                             \
     static constexpr auto doc = DOC;                                                                                    \
