@@ -7,6 +7,7 @@
 #include "dispatch/thread_state.h"
 #include "ops/math/fits.h"
 #include "python/dispatch_mode.h"
+#include "python/symbolic.h"
 
 namespace fb::py {
 namespace {
@@ -514,7 +515,7 @@ Device default_device() { return g_default_device; }
 
 PyObject* tensor_item(PyObject* self) {
   const Tensor& u = unwrap(self);
-  if (dispatches(u)) [[unlikely]] return wrap_value(op_value<"item">(u));
+  if (dispatches(u)) [[unlikely]] return item_shown(self);
   if (u.numel() != 1) raise_runtime("item() of a tensor of shape ", u.sizes(), " with ", u.numel(), " elements: only one element can be converted to a number");
   const Tensor t = readable(u, "item");
   return number_at(static_cast<const char*>(t.data()), t.dtype());

@@ -9,6 +9,7 @@
 #include "dispatch/layers.h"
 #include "dispatch/library.h"
 #include "dispatch/thread_state.h"
+#include "python/symbolic.h"
 
 namespace fb::py {
 
@@ -49,6 +50,12 @@ struct WithoutInnermost {
     tell_threads_state();
   }
   ~WithoutInnermost() { push(m); }
+};
+
+// Calls that a handler makes are not the call that it handles.
+struct KeepCallFromPython {
+  CallFromPython before = call_from_python;
+  ~KeepCallFromPython() { call_from_python = before; }
 };
 
 // ---- who takes a call ----
@@ -115,7 +122,8 @@ PyObject* python_value(const OpEntry& op, size_t i, const Value& v) {
           Quiet() { tls.layers = Flags(tls.layers & ~kPython); }
           ~Quiet() { tls.layers = before; }
         } quiet;
-        return wrap_scalar(op_value<"_local_scalar_dense">(t).scalar());
+        const Scalar s = op_value<"_local_scalar_dense">(t).scalar();
+        return s.is_integral() && !s.is_boolean() ? shown_number(s.to_int()) : s.is_floating() ? shown_number(s.to_double()) : wrap_scalar(s);
       }
       return wrap(t);
     }
@@ -133,7 +141,13 @@ PyObject* python_value(const OpEntry& op, size_t i, const Value& v) {
     case Tag::generator: return wrap_generator(v.gen);
     case Tag::integer:
       if (op.schema.args[i].type == ArgType::floating) return PyFloat_FromDouble(double(v.i));
-      return wrap_value(v);
+      return shown_number(v.i);
+    case Tag::floating: return shown_number(v.d);
+    case Tag::ints: {
+      Obj l(checked(PyList_New(v.len)));
+      for (uint32_t k = 0; k < v.len; ++k) PyList_SET_ITEM(l.get(), k, checked(shown_number(v.ints[k])));
+      return l.release();
+    }
     default: return wrap_value(v);
   }
 }
@@ -254,6 +268,7 @@ void run_python_layer(const OpEntry& called, const Value* args, Results& out, Fl
   Obj positional, keywords;
   python_arguments(op, args, positional, keywords);
   BelowAutograd below;
+  KeepCallFromPython keep;
   Obj result;
   if (mode) {
     WithoutInnermost innermost;
@@ -533,7 +548,9 @@ const OpEntry& seen_as(const OpEntry& op, const Value* args) {
   if (op.schema.overload != "Tensor" || op.schema.args.size() < 2 || op.schema.args[1].type != ArgType::tensor) return op;
   const bool number = args[1].is_number() || (args[1].tag == Tag::tensor && args[1].t->wrapped_number && !args[1].t->python && args[1].t->numel == 1);
   if (!number || (op.card->forms & form::library) || keeps_numbers(op.functional->schema.name)) return op;
-  const OpEntry* scalar = find_op(op.schema.name + ".Scalar");
+  const std::string name = op.functional->schema.name + (op.form == OpForm::inplace ? "_" : "");  // its own, whatever it was called by
+  const OpEntry* scalar = find_op(name + ".Scalar");
+  if (!scalar) scalar = find_op(name + ".Tensor_Scalar");
   return scalar && scalar->schema.args.size() == op.schema.args.size() && scalar->schema.args[1].type == ArgType::scalar ? *scalar : op;
 }
 
@@ -556,6 +573,14 @@ PyObject* overload_object(const OpEntry& given) {
 void python_arguments(const OpEntry& op, const Value* args, Obj& positional, Obj& keywords) {
   const auto& specs = op.schema.args;
   const bool factory = !(op.schema.tensor_mask | op.schema.list_mask);
+  Obj first;  // a tensor of Python's among the arguments
+  for (size_t i = 0; codes_in_use() && !first && i < specs.size(); ++i) {
+    if (args[i].tag == Tag::tensor && args[i].tensor().defined() && args[i].tensor()->python) first = Obj(wrap(args[i].tensor()));
+    else if (args[i].tag == Tag::tensors)
+      for (const Tensor& t : args[i].tensor_list())
+        if (!first && t.defined() && t->python) first = Obj(wrap(t));
+  }
+  const ShownWith with(first.get());
   int n = op.schema.positional;
   while (n > 0 && is_default(specs[size_t(n) - 1], args[n - 1])) --n;
   positional = Obj(checked(PyTuple_New(n)));
@@ -647,6 +672,7 @@ void take_python_results(const OpEntry& op, const Value* args, PyObject* r, Resu
     }
     case ArgType::scalar: case ArgType::integer: case ArgType::floating: {
       Scalar s;
+      if (is_symbolic_number(r)) call_from_python.on_python_tensors = true;  // its code; the caller in Python looks it up
       if (is_tensor(r) || !scalar_from(r, s)) refuse_result(op, r, returns[0].type);
       out.value = Value(s);
       return;

@@ -3,6 +3,7 @@
 
 #include "autograd/node.h"
 #include "python/dispatch_mode.h"
+#include "python/symbolic.h"
 
 namespace fb::py {
 namespace {
@@ -17,6 +18,10 @@ struct Indexed {
 
 std::optional<int64_t> bound(PyObject* o) {
   if (o == Py_None) return std::nullopt;
+  if (is_symbolic_number(o)) [[unlikely]] {
+    Obj n(plain_number_of(o));
+    return PyLong_AsLongLong(n.get());
+  }
   if (is_tensor(o) || !PyLong_CheckExact(o)) {
     Obj n(PyNumber_Index(o));
     if (!n) throw PythonErrorSet{};
@@ -110,6 +115,10 @@ void apply(Indexed& r, PyObject* o, int64_t& dim, int64_t specified) {
     } else ++dim;
     return;
   }
+  if (is_symbolic_number(o)) [[unlikely]] {
+    Obj n(plain_number_of(o));
+    return apply(r, n.get(), dim, specified);
+  }
   if (PyIndex_Check(o) && !is_sequence(o)) {
     Obj n(checked(PyNumber_Index(o)));
     return apply(r, n.get(), dim, specified);
@@ -125,6 +134,8 @@ void apply(Indexed& r, PyObject* o, int64_t& dim, int64_t specified) {
 
 // A mask given for k dimensions is one entry of the indices; the driver expects the entries compacted as index() takes them.
 Indexed resolve(const Tensor& self, PyObject* index) {
+  call_from_python.begin();
+  call_from_python.on_python_tensors = self->python;
   Obj as_tuple;
   // A short list that holds anything but numbers stands for a tuple, as in old numpy; deprecated there and here.
   if (PyList_Check(index) && PyList_GET_SIZE(index) < 32) {

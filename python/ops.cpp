@@ -6,10 +6,12 @@
 #include "autograd/node.h"
 #include "dispatch/library.h"
 #include "dispatch/pointwise.h"
+#include "dispatch/shape_of_values.h"
 #include "dispatch/table_read.h"
 #include "dispatch/thread_state.h"
 #include "python/dispatch_mode.h"
 #include "python/parser.h"
+#include "python/symbolic.h"
 
 namespace fb::py {
 
@@ -80,7 +82,7 @@ PyObject* structseq_type(const OpEntry& op) {
   return t;
 }
 
-PyObject* invoke_parsed(ParsedCall& c) {
+PyObject* invoke_plain(ParsedCall& c) {
   Results r;
   {
     GilRelease release(c.work > 32768);
@@ -88,6 +90,36 @@ PyObject* invoke_parsed(ParsedCall& c) {
   }
   if (c.requires_grad && r.size() == 1) set_requires_grad(r[0], true);
   return wrap_results(*c.op, r);
+}
+
+// A call on tensors without elements whose sizes are codes of symbols.
+PyObject* invoke_on_codes(ParsedCall& c) {
+  const CallFromPython mine = call_from_python;
+  Obj result, type, error, trace;
+  try {
+    result = Obj(invoke_plain(c));
+    if (c.op->card->kind != CardKind::composite) return result.release();
+  } catch (...) {
+    set_python_error();
+    PyObject *t, *e, *tb;
+    PyErr_Fetch(&t, &e, &tb);
+    PyErr_NormalizeException(&t, &e, &tb);
+    type = Obj(t), error = Obj(e), trace = Obj(tb);
+  }
+  call_from_python = mine;
+  Obj positional, keywords;
+  python_arguments(*c.op, c.v, positional, keywords);
+  Obj seen(check_at_example(overload_object(*c.op), positional.get(), keywords.get(), result ? result.get() : Py_None, error ? error.get() : Py_None));
+  if (seen.get() != Py_NotImplemented) return seen.release();
+  if (result) return result.release();
+  PyErr_Restore(type.release(), error.release(), trace.release());
+  throw PythonErrorSet{};
+}
+
+PyObject* invoke_parsed(ParsedCall& c) {
+  call_from_python.op = c.op;
+  if (codes_in_use() && call_from_python.on_python_tensors) [[unlikely]] return invoke_on_codes(c);
+  return invoke_plain(c);
 }
 
 PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
@@ -477,27 +509,26 @@ PyObject* py_op(PyObject*, PyObject* args) {
     return f;
   }
   const std::string want = strcmp(overload, "default") == 0 ? "" : overload;
-  const Signatures& all = binding_of(*p).signatures();
-  for (auto* list : {&all.plain, &all.with_out})
-    for (const Signature& s : *list)
-      if (s.op->schema.overload == want) {
-        if (lowering && (s.op->form != OpForm::functional || !s.op->card->body || s.op->card->forms & form::library)) Py_RETURN_NONE;
-        auto* only = new Signatures;
-        only->plain.push_back(s);
-        only->plain.back().take_schema_defaults();
-        only->with_out = only->plain;
-        auto* one = new Binding;
-        one->packet = p;
-        one->now = only;
-        PyObject* f = make_callable(&OpFunctionType, one, std::string(name) + "." + overload, "torch.ops.aten");
-        if (lowering) {
-          as(f)->call = op_vectorcall_lowering;
-          return f;
-        }
-        as(f)->call = op_vectorcall_by_schema;
-        return f;
+  const OpEntry* e = nullptr;
+  {
+    const TableRead table;
+    for (const OpEntry* q : p->overloads)
+      if (q->schema.overload == want) {
+        e = q;
+        break;
       }
-  Py_RETURN_NONE;
+  }
+  if (!e || (lowering && (e->form != OpForm::functional || !e->card->body || e->card->forms & form::library))) Py_RETURN_NONE;
+  auto* only = new Signatures;
+  only->plain.push_back(signature_of(*e));
+  only->plain.back().take_schema_defaults();
+  only->with_out = only->plain;
+  auto* one = new Binding;
+  one->packet = p;
+  one->now = only;
+  PyObject* f = make_callable(&OpFunctionType, one, std::string(name) + "." + overload, "torch.ops.aten");
+  as(f)->call = lowering ? op_vectorcall_lowering : op_vectorcall_by_schema;
+  return f;
   FB_PY_END(nullptr)
 }
 PyObject* py_op_schema(PyObject*, PyObject* args) {
@@ -518,22 +549,23 @@ PyObject* py_op_info(PyObject*, PyObject* args) {
   const OpEntry* e = find_op(full);
   if (!e) Py_RETURN_NONE;
   const char* kinds[] = {"composite", "pointwise", "view", "structured", "direct", "lowered"};
-  // A kernel without a shape rule of its own decides the shape, or gives a number: both depend on the elements.
+  // A kernel without a shape rule of its own makes its results, or gives a number, which depends on the elements.
   const bool reads = (e->schema.tensor_mask | e->schema.list_mask) && !e->schema.writes && e->form == OpForm::functional && !e->schema.returns.empty();
   const ArgType first = reads ? e->schema.returns[0].type : ArgType::tensor;
   const bool tensors = first == ArgType::tensor || first == ArgType::tensors;
-  const bool dynamic_shape = reads && tensors && e->card->kind == CardKind::direct && !e->card->meta && !(e->card->forms & form::library);
+  const bool shape_by_kernel = reads && tensors && e->card->kind == CardKind::direct && !e->card->meta && !(e->card->forms & form::library);
+  const bool dynamic_shape = reads && shape_depends_on_values(*e);
   const bool data_dependent = reads && !tensors && !(e->card->forms & form::library) && (e->card->kind == CardKind::direct || first == ArgType::scalar);
   const char* forms[] = {"functional", "inplace", "out"};
   Obj types(PyList_New(0));  // those that a pointwise card computes in
   if (const PointwiseCard* p = e->card->pointwise)
     for (int d = 0; d < 32; ++d)
       if (p->types >> d & 1) checked(PyList_Append(types.get(), Obj(wrap_dtype(DType(d))).get()));
-  return Py_BuildValue("{s:s,s:s,s:s,s:O,s:i,s:I,s:I,s:s,s:s,s:O,s:O,s:O}", "kind", e->card->forms & form::library ? "library" : kinds[int(e->card->kind)], "form", forms[int(e->form)],
+  return Py_BuildValue("{s:s,s:s,s:s,s:O,s:i,s:I,s:I,s:s,s:s,s:O,s:O,s:O,s:O}", "kind", e->card->forms & form::library ? "library" : kinds[int(e->card->kind)], "form", forms[int(e->form)],
                        "grad_name", e->grad_name.c_str(), "differentiable", e->card->vjp || e->card->pointwise ? Py_True : Py_False,
-                       "kernels", int(e->cpu.size()), "forms", e->card->forms, "packet_forms", e->packet->forms, "functional",
+                       "kernels", int(e->cpu.size()), "forms", e->card->forms & ~form::shape_of_values, "packet_forms", e->packet->forms & ~form::shape_of_values, "functional",
                        e->functional ? e->functional->schema.full_name().c_str() : "", "aliases", e->card->aliases, "types", types.get(),
-                       "dynamic_shape", dynamic_shape ? Py_True : Py_False, "data_dependent", data_dependent ? Py_True : Py_False);
+                       "shape_by_kernel", shape_by_kernel ? Py_True : Py_False, "dynamic_shape", dynamic_shape ? Py_True : Py_False, "data_dependent", data_dependent ? Py_True : Py_False);
   FB_PY_END(nullptr)
 }
 // _op_resolve(name, *args, **kwargs): the overload that such a call of the packet takes.
@@ -623,6 +655,8 @@ PyObject* wrap_results(const OpEntry& op, Results& r) {
     if (PyObject* mixed = python_results(op, r)) return mixed;
   if (r.value.tag != Tag::none || (r.size() == 0 && !r.is_list)) {
     if (op.schema.returns.empty()) Py_RETURN_NONE;
+    if (r.value.tag == Tag::integer) return shown_number(r.value.i);
+    if (r.value.tag == Tag::floating) return shown_number(r.value.d);
     return wrap_value(r.value);
   }
   if (r.is_list) {

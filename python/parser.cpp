@@ -7,6 +7,7 @@
 #include "dispatch/levels.h"
 #include "dispatch/library.h"
 #include "dispatch/table_read.h"
+#include "python/symbolic.h"
 
 namespace fb::py {
 
@@ -27,6 +28,7 @@ void intern_names() {
 }
 
 Signature make_signature(const OpEntry& e) {
+  intern_names();
   Signature s;
   s.op = &e;
   bool dtype = false, layout = false, device = false;
@@ -62,8 +64,9 @@ bool number_protocol(PyObject* o) {
 }
 
 // A tensor of one element stands for a number where it carries no gradient.
-bool tensor_number(PyObject* o, Scalar& s) {
+bool tensor_number(PyObject* o, const ParsedCall& c, Scalar& s) {
   const Tensor& t = unwrap(o);
+  if (t->python && !c.asks_for_numbers) return false;
   if (t.ndim() != 0 || t.is_meta() || requires_grad(t) || t->dual) return false;
   for (const Wrapped* w = wrapped_in(t); w; w = wrapped_in(w->inner))
     if (w->batch_dim >= 0 || requires_grad(w->inner) || w->inner->dual) return false;
@@ -79,9 +82,14 @@ bool index_from(PyObject* o, int64_t& v) {
       PyErr_Format(PyExc_RuntimeError, "the integer %R does not fit in 64 bits", o);
       throw PythonErrorSet{};
     }
+    call_from_python.wrote(v);
     return true;
   }
   if (PyBool_Check(o)) return false;
+  if (is_symbolic_number(o)) [[unlikely]] {
+    Obj n(plain_number_of(o));
+    return PyLong_CheckExact(n.get()) && ((v = PyLong_AsLongLong(n.get())) != -1 || !PyErr_Occurred());
+  }
   if (is_tensor(o)) {
     const Tensor& t = unwrap(o);
     if (t.numel() != 1 || !is_integral(t.dtype()) || t.is_meta() || t.ndim() > 0) return false;
@@ -111,6 +119,7 @@ bool convert(const ArgSpec& a, PyObject* o, bool numbers, ParsedCall& c, Value& 
         const Tensor& t = unwrap(o);
         out = Value(t);
         c.work += t.numel();
+        if (t->python) [[unlikely]] call_from_python.on_python_tensors = true;
         return true;
       }
       Scalar s;
@@ -133,6 +142,7 @@ bool convert(const ArgSpec& a, PyObject* o, bool numbers, ParsedCall& c, Value& 
         if (is_tensor(items[i])) {
           p[i] = unwrap(items[i]).impl();
           c.work += p[i]->numel;
+          if (p[i]->python) [[unlikely]] call_from_python.on_python_tensors = true;
         } else if (items[i] == Py_None && a.type == ArgType::optional_tensors) p[i] = nullptr;
         else return false;
       }
@@ -141,7 +151,7 @@ bool convert(const ArgSpec& a, PyObject* o, bool numbers, ParsedCall& c, Value& 
     }
     case ArgType::scalar: {
       Scalar s;
-      if (scalar_from(o, s) || (is_tensor(o) && tensor_number(o, s))) {
+      if (scalar_from(o, s) || (is_tensor(o) && tensor_number(o, c, s))) {
         out = Value(s);
         return true;
       }
@@ -195,7 +205,7 @@ bool convert(const ArgSpec& a, PyObject* o, bool numbers, ParsedCall& c, Value& 
         return true;
       }
       Scalar s;
-      if (is_tensor(o) ? tensor_number(o, s) : (number_protocol(o) && scalar_from(o, s))) {
+      if (is_tensor(o) ? tensor_number(o, c, s) : (number_protocol(o) && scalar_from(o, s))) {
         out = Value(s.to_double());
         return true;
       }
@@ -217,6 +227,11 @@ bool convert(const ArgSpec& a, PyObject* o, bool numbers, ParsedCall& c, Value& 
       if (PyBool_Check(o)) {
         out = Value(o == Py_True);
         return true;
+      }
+      if (is_symbolic_number(o)) {
+        Obj n(plain_number_of(o));
+        out = Value(n.get() == Py_True);
+        return PyBool_Check(n.get());
       }
       if (strcmp(Py_TYPE(o)->tp_name, "numpy.bool") == 0 || strcmp(Py_TYPE(o)->tp_name, "numpy.bool_") == 0) {
         out = Value(PyObject_IsTrue(o) == 1);
@@ -327,6 +342,7 @@ bool try_signature(const Signature& s, PyObject* const* args, Py_ssize_t nargs, 
   const Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   c.nints = c.ntensors = 0;
   c.work = 0;
+  call_from_python.begin();
   c.requires_grad = false;
   PyObject* collected_tuple = nullptr;
   Obj hold;
@@ -339,6 +355,7 @@ bool try_signature(const Signature& s, PyObject* const* args, Py_ssize_t nargs, 
     for (; i < nargs && PyLong_CheckExact(args[i]); ++i) {
       c.ints[i - Py_ssize_t(first)] = PyLong_AsLongLongAndOverflow(args[i], &over);
       if (over) break;
+      call_from_python.wrote(c.ints[i - Py_ssize_t(first)]);
     }
     if (i == nargs) {
       c.nints = int(nargs - Py_ssize_t(first));
@@ -455,8 +472,18 @@ bool scalar_from(PyObject* o, Scalar& s) {
         throw PythonErrorSet{};
       }
       s = Scalar(uint64_t(u));
-    } else s = Scalar(int64_t(v));
+    } else {
+      s = Scalar(int64_t(v));
+      call_from_python.wrote(v);
+    }
   } else if (PyFloat_Check(o)) s = Scalar(PyFloat_AS_DOUBLE(o));
+  else if (is_symbolic_number(o)) [[unlikely]] {
+    const int before = call_from_python.n;
+    Obj n(plain_number_of(o));
+    const bool fits = scalar_from(n.get(), s);
+    call_from_python.n = before;  // a code, no number that the call wrote
+    return fits;
+  }
   else if (PyComplex_Check(o)) s = Scalar(cdouble(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)));
   else if (number_protocol(o)) {
     const char* t = Py_TYPE(o)->tp_name;
@@ -483,16 +510,23 @@ bool scalar_from(PyObject* o, Scalar& s) {
   return true;
 }
 
+Signature signature_of(const OpEntry& e) { return make_signature(e); }
+
 static std::unordered_map<const Packet*, Binding*> bindings;
 
 static const Signatures* signatures_of(const Packet& p) {
-  intern_names();
   auto* l = new Signatures;
   auto writes_out = [](const OpEntry& e) {  // derived, or a schema of its own that ends in a list of tensors to write
     return e.form == OpForm::out || (!e.schema.args.empty() && e.schema.args.back().written && e.schema.args.back().name == "out");
   };
+  // The overload for numbers of a card that takes them anyway is called by its name alone.
+  auto by_name_only = [](const OpEntry& e) {
+    return !(e.card->forms & form::library) && e.schema.args.size() > 1 && e.schema.args[1].type == ArgType::scalar &&
+           (e.card->numbers & 2) && e.functional != &e && e.functional->schema.overload == "Tensor" && e.schema.overload != "Tensor" && e.form != OpForm::out;
+  };
   const TableRead table;
-  for (const OpEntry* e : p.overloads) (writes_out(*e) ? l->with_out : l->plain).push_back(make_signature(*e));
+  for (const OpEntry* e : p.overloads)
+    if (!by_name_only(*e)) (writes_out(*e) ? l->with_out : l->plain).push_back(make_signature(*e));
   return l;
 }
 
@@ -556,6 +590,10 @@ void parse_call(const Binding& b, PyObject* const* args, Py_ssize_t nargs, PyObj
     try_signature((*list)[0], args, nargs, kwnames, c, &why);
     raise_type(b.packet->name, "(): ", why, "; the signature is ", (*list)[0].op->schema.print());
   }
+  c.asks_for_numbers = false;
+  for (const Signature& s : *list)
+    if (try_signature(s, args, nargs, kwnames, c, nullptr)) return;
+  c.asks_for_numbers = true;
   for (const Signature& s : *list)
     if (try_signature(s, args, nargs, kwnames, c, nullptr)) return;
   std::string msg = text(b.packet->name, "() was called with arguments that fit none of its signatures; given: (");

@@ -45,6 +45,7 @@ struct ParsedCall {
   ParsedCall() {}
   ~ParsedCall() {}
   bool requires_grad = false;
+  bool asks_for_numbers = true;   // of a tensor whose class or mode takes calls; not while an overload for tensors may fit
   int64_t work = 0;               // elements of all tensors: whether the GIL is worth giving up
 
   // Memory behind lists; grows on the heap only for long ones.

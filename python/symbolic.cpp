@@ -1,10 +1,39 @@
 // Symbolic sizes as Python sees them: ShapeEnv, SymInt, tensors with such sizes, and the shape rules of operators on them.
 #include "dispatch/symbolic.h"
 
-#include "python/binding.h"
+#include "python/dispatch_mode.h"
+#include "python/symbolic.h"
 
 namespace fb::py {
+
+bool enum_value(PyObject* o, PyTypeObject* t, int& v);  // types.cpp
+
+constinit thread_local CallFromPython call_from_python;
+bool codes_are_in_use = false;
+
 namespace {
+
+PyTypeObject* g_number_types[3] = {};  // torch.SymInt, SymFloat, SymBool
+PyObject* g_decoder = nullptr;         // (number) -> what stands behind that code, or the number; null where no codes are in use
+PyObject* g_check = nullptr;           // see check_at_example
+PyObject *s_code, *s_value;            // "_code", "_value"
+
+// _set_symbolic_numbers(SymInt, SymFloat, SymBool)
+PyObject* py_set_numbers(PyObject*, PyObject* args) {
+  PyObject* t[3];
+  if (!PyArg_ParseTuple(args, "O!O!O!:_set_symbolic_numbers", &PyType_Type, &t[0], &PyType_Type, &t[1], &PyType_Type, &t[2])) return nullptr;
+  for (int i = 0; i < 3; ++i) g_number_types[i] = reinterpret_cast<PyTypeObject*>(Py_NewRef(t[i]));
+  Py_RETURN_NONE;
+}
+// _set_symbolic_decoder(decode or None, check or None)
+PyObject* py_set_decoder(PyObject*, PyObject* args) {
+  PyObject *decode, *check;
+  if (!PyArg_ParseTuple(args, "OO:_set_symbolic_decoder", &decode, &check)) return nullptr;
+  Py_XSETREF(g_decoder, decode == Py_None ? nullptr : Py_NewRef(decode));
+  Py_XSETREF(g_check, check == Py_None ? nullptr : Py_NewRef(check));
+  codes_are_in_use = g_check != nullptr;
+  Py_RETURN_NONE;
+}
 
 struct PyShapeEnv {
   PyObject_HEAD
@@ -231,6 +260,23 @@ SymValue value_from(PyObject* o, const ArgSpec& a, PyObject*& owner, Kept& kept)
       for (Py_ssize_t i = 0; i < n; ++i) kept.bools.back()[size_t(i)] = PyObject_IsTrue(PySequence_Fast_GET_ITEM(f.get(), i)) == 1;
       return SymValue(Value(Span<bool>(kept.bools.back().get(), n)));
     }
+    case ArgType::device: {
+      Device d;
+      if (!device_from(o, d)) raise_type("_symbolic_meta: '", a.name, "' must be a torch.device");
+      return SymValue(Value(d));
+    }
+    case ArgType::layout: case ArgType::memory_format: {
+      int v;
+      if (!enum_value(o, a.type == ArgType::layout ? &LayoutType : &MemoryFormatType, v)) raise_type("_symbolic_meta: '", a.name, "' is a ", Py_TYPE(o)->tp_name);
+      return SymValue(a.type == ArgType::layout ? Value(Layout(v)) : Value(MemoryFormat(v)));
+    }
+    case ArgType::generator: return SymValue(Value(generator_from(o)));
+    case ArgType::doubles: {
+      Obj f(checked(PySequence_Fast(o, "expected a sequence of floats")));
+      kept.doubles.push_back(std::make_unique<std::vector<double>>());
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(f.get()); ++i) kept.doubles.back()->push_back(PyFloat_AsDouble(PySequence_Fast_GET_ITEM(f.get(), i)));
+      return SymValue(Value(Span<double>(kept.doubles.back()->data(), int64_t(kept.doubles.back()->size()))));
+    }
     default: raise_not_implemented("_symbolic_meta: argument '", a.name, "' of this kind");
   }
 }
@@ -259,6 +305,11 @@ PyObject* py_meta(PyObject*, PyObject* args) {
   return t.release();
   FB_PY_END(nullptr)
 }
+// _called_from_python(): the name of the operator that Python called last on this thread, None where it was none.
+PyObject* py_called(PyObject*, PyObject*) {
+  if (!call_from_python.op) Py_RETURN_NONE;
+  return PyUnicode_FromString(call_from_python.op->schema.full_name().c_str());
+}
 PyObject* py_has(PyObject*, PyObject* name) {
   FB_PY_BEGIN
   const char* s = PyUnicode_AsUTF8(name);
@@ -270,12 +321,53 @@ PyObject* py_has(PyObject*, PyObject* name) {
 
 PyMethodDef functions[] = {{"_symbolic_tensor", py_tensor, METH_VARARGS, "_symbolic_tensor(env, sizes, strides=None, dtype=torch.float32)"},
                            {"_symbolic_meta", py_meta, METH_VARARGS, "_symbolic_meta(name, *args): the results' sizes, strides and types."},
+                           {"_set_symbolic_numbers", py_set_numbers, METH_VARARGS, nullptr},
+                           {"_set_symbolic_decoder", py_set_decoder, METH_VARARGS, nullptr},
+                           {"_called_from_python", py_called, METH_NOARGS, nullptr},
                            {"_has_symbolic_rule", py_has, METH_O, "_has_symbolic_rule(name) -> bool"},
                            {}};
 
 }  // namespace
 
+bool is_symbolic_number(PyObject* o) {
+  PyTypeObject* t = Py_TYPE(o);
+  return t == g_number_types[0] || t == g_number_types[1] || t == g_number_types[2];
+}
+PyObject* plain_number_of(PyObject* o) {
+  const bool coded = mode_active() || call_from_python.on_python_tensors;
+  return checked(PyObject_CallMethodNoArgs(o, coded ? s_code : s_value));
+}
+PyObject* check_at_example(PyObject* overload, PyObject* args, PyObject* kwargs, PyObject* result, PyObject* error) {
+  return checked(PyObject_CallFunctionObjArgs(g_check, overload, args, kwargs, result, error, nullptr));
+}
+static thread_local PyObject* shown_with = nullptr;
+ShownWith::ShownWith(PyObject* tensor) : before(shown_with) { shown_with = tensor; }
+ShownWith::~ShownWith() { shown_with = before; }
+static PyObject* decoded(Obj n) {
+  return PyObject_CallFunctionObjArgs(g_decoder, n.get(), shown_with ? shown_with : Py_None, nullptr);
+}
+PyObject* shown_number(int64_t v) {
+  if (!g_decoder || v < CallFromPython::kLeastCode || v == INT64_MAX || call_from_python.has_written(v)) return PyLong_FromLongLong(v);
+  return decoded(Obj(PyLong_FromLongLong(v)));
+}
+PyObject* shown_number(double v) {
+  Obj n(PyFloat_FromDouble(v));
+  return g_decoder ? decoded(std::move(n)) : n.release();
+}
+
+PyObject* item_shown(PyObject* tensor) {
+  static const OpEntry* const item = find_op("item");
+  call_from_python.begin();
+  call_from_python.op = item;
+  call_from_python.on_python_tensors = true;
+  const Value v = op_value<"item">(unwrap(tensor));
+  const ShownWith with(tensor);
+  return v.tag == Tag::integer ? shown_number(v.i) : v.tag == Tag::floating ? shown_number(v.d) : wrap_value(v);
+}
+
 void init_symbolic(PyObject* m) {
+  s_code = PyUnicode_InternFromString("_code");
+  s_value = PyUnicode_InternFromString("_value");
   EnvType.tp_name = "torch._C.ShapeEnv";
   EnvType.tp_basicsize = sizeof(PyShapeEnv);
   EnvType.tp_flags = Py_TPFLAGS_DEFAULT;
@@ -293,7 +385,7 @@ void init_symbolic(PyObject* m) {
   sym_number.nb_bool = sym_bool;
   sym_number.nb_int = sym_int;
   sym_number.nb_index = sym_int;
-  SymIntType.tp_name = "torch.SymInt";
+  SymIntType.tp_name = "torch._C.SymInt";
   SymIntType.tp_basicsize = sizeof(PySymInt);
   SymIntType.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
   SymIntType.tp_dealloc = sym_dealloc;

@@ -1,5 +1,5 @@
 // dtype, device, layout, memory_format and Size as Python sees them.
-#include "python/binding.h"
+#include "python/symbolic.h"
 
 namespace fb::py {
 namespace {
@@ -115,7 +115,7 @@ PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kw) {
   if (!t) return nullptr;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(t.get()); ++i) {
     PyObject* x = PyTuple_GET_ITEM(t.get(), i);
-    if (PyLong_Check(x)) continue;
+    if (PyLong_Check(x) || is_symbolic_number(x)) continue;
     PyObject* n = PyNumber_Index(x);
     if (!n) {
       PyErr_Format(PyExc_TypeError, "torch.Size() takes an iterable of int, element %zd is %s", i, Py_TYPE(x)->tp_name);

@@ -21,9 +21,7 @@ del _name, _value
 inf, nan, e, pi = _math.inf, _math.nan, _math.e, _math.pi
 newaxis = None
 
-SymInt = _C.SymInt
-SymFloat, SymBool = (type(n, (), {"__doc__": f"A symbolic {k}; made by tracing only."})
-                     for n, k in (("SymFloat", "float"), ("SymBool", "bool")))
+from torch._symbolic_numbers import SymBool, SymFloat, SymInt  # noqa: E402, F401
 
 
 class OutOfMemoryError(RuntimeError):
@@ -63,7 +61,9 @@ _FROM = {
     "_legacy_types": ("FloatTensor", "DoubleTensor", "HalfTensor", "BFloat16Tensor", "LongTensor", "IntTensor", "ShortTensor", "CharTensor",
                       "ByteTensor", "BoolTensor"),
     "_guards_and_checks": ("_assert", "_check", "_check_is_size", "_check_index", "_check_value", "_check_type", "_check_not_implemented",
-                           "sym_int", "sym_float", "sym_max", "sym_min", "sym_not", "sym_ite", "sym_sum", "sym_sqrt"),
+                           "sym_int", "sym_float", "sym_max", "sym_min", "sym_not", "sym_ite", "sym_sum", "sym_sqrt", "sym_fresh_size",
+                           "_sym_sqrt", "_sym_cos", "_sym_cosh", "_sym_sin", "_sym_sinh", "_sym_tan", "_sym_tanh", "_sym_asin", "_sym_acos",
+                           "_sym_atan", "_sym_exp", "_sym_log", "_sym_log2"),
     "amp": ("autocast", "is_autocast_enabled", "get_autocast_dtype", "is_autocast_cpu_enabled", "is_autocast_cache_enabled", "set_autocast_enabled",
             "set_autocast_dtype", "get_autocast_gpu_dtype", "get_autocast_cpu_dtype", "clear_autocast_cache", "is_autocast_available",
             "set_autocast_cache_enabled", "autocast_increment_nesting", "autocast_decrement_nesting", "GradScaler"),

@@ -25,7 +25,7 @@ class OpOverload:
         self.__name__ = f"{packet.__name__}.{overload}"
         self.__qualname__ = self._name
         self.__module__ = packet.__module__
-        self._cached_schema = self._cached_tags = None
+        self._cached_schema = self._cached_tags = self._cached_by_kernel = None
 
     @property
     def overloadpacket(self):
@@ -55,6 +55,13 @@ class OpOverload:
     @property
     def _tags(self):
         return self.tags
+
+    @property
+    def _shape_by_kernel(self):
+        """Whether the operator has no shape rule: its kernel makes the results."""
+        if self._cached_by_kernel is None:
+            self._cached_by_kernel = bool((_C._op_info(self._full) or {}).get("shape_by_kernel"))
+        return self._cached_by_kernel
 
     @property
     def is_view(self):
@@ -238,6 +245,12 @@ class _OpNamespace(types.ModuleType):
     def __getattr__(self, op):
         if op.startswith("__") and op.endswith("__") and op in ("__file__", "__path__", "__origin__", "__self__", "__wrapped__"):
             raise AttributeError(op)
+        if self.name == "aten" and op.startswith("sym_"):
+            from torch import _size_operators
+            if op in _size_operators.NAMES:
+                value = _size_operators.packet(op)
+                setattr(self, op, value)
+                return value
         overloads = _C._op_overloads(_in_registry(self.name, op))
         if not overloads:
             if self.name == "aten" and op in _absent.names("torch"):

@@ -259,8 +259,6 @@ def test_custom_operators(mode):
         return x.new_empty(torch.library.get_ctx().new_dynamic_size(), x.dim(), dtype=torch.int64)
     with pytest.raises(DynamicOutputShapeException):
         nz(x)
-
-
-def test_symbolic_sizes_say_that_they_are_not_there():
-    with pytest.raises(NotImplementedError, match="shape_env"):
-        FakeTensorMode(shape_env=object())
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+    found = nz(FakeTensorMode(shape_env=ShapeEnv()).from_tensor(torch.randn(2, 3)))
+    assert str(found.shape) == "torch.Size([u0, 2])" and str(found.stride()) == "(2, 1)"

@@ -147,7 +147,7 @@ def test_traces_within_traces():
 
 
 def test_what_is_not_there():
-    for options in ({"tracing_mode": "symbolic"}, {"pre_dispatch": True}):
+    for options in ({"dynamic_shapes": {}}, {"pre_dispatch": True}):
         with pytest.raises(NotImplementedError):
             make_fx(lambda a: a + 1, **options)(X)
     with pytest.raises(AssertionError):

@@ -10,15 +10,18 @@ class FakeImplCtx:
     def __init__(self, op, shape_env=None):
         self._op, self._shape_env = op, shape_env
 
-    def create_unbacked_symint(self, *, min=2, max=None):
+    def create_unbacked_symint(self, *, min=0, max=None):
         return self.new_dynamic_size(min=min, max=max)
 
     def new_dynamic_size(self, *, min=0, max=None):
-        """A size that depends on the elements. Raises DynamicOutputShapeException where sizes are plain numbers."""
+        """A size that depends on the elements: a SymInt without example. DynamicOutputShapeException where sizes are plain numbers."""
         from torch._subclasses.fake_tensor import DynamicOutputShapeException
         if self._shape_env is None:
             raise DynamicOutputShapeException(self._op)
-        raise NotImplementedError("new_dynamic_size: sizes without an example value are not there")
+        if not self._shape_env.allow_dynamic_output_shape_ops:
+            raise DynamicOutputShapeException(self._op)
+        from torch._subclasses.symbolic import fresh_size
+        return fresh_size(self._shape_env, min, max)
 
 
 @contextlib.contextmanager

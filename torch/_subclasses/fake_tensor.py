@@ -5,6 +5,7 @@ for any device, there or not. Operators on them run their shape rules alone. Wha
 DataDependentOutputException for a number, DynamicOutputShapeException for a shape.
 """
 import contextlib
+import operator
 import weakref
 
 import torch
@@ -64,6 +65,8 @@ class FakeTensor(torch.Tensor):
     """
 
     _mode_key = _C._TorchDispatchModeKey.FAKE
+    _sym = None  # (sizes, strides, offset) as expressions, where they hold symbols (torch/_subclasses/symbolic.py)
+    _first = None  # the same as they were made of a real tensor, whatever guards have said of the symbols since
 
     def __new__(cls, fake_mode, elem, device, constant=None):
         if elem.device.type != "meta":
@@ -101,6 +104,71 @@ class FakeTensor(torch.Tensor):
             return func(*args, **(kwargs or {}))
 
     __torch_function__ = _C._disabled_torch_function_impl
+
+    # ---- sizes, which may be symbolic ----
+    def _shown(self, expressions):
+        from torch._subclasses.symbolic import shown
+        return [shown(self.fake_mode.shape_env, e) for e in expressions]
+
+    def _take_codes(self):
+        from torch._subclasses.symbolic import take_codes
+        take_codes(self)
+
+    @property
+    def shape(self):
+        return self.size()
+
+    def size(self, dim=None):
+        g = self._sym
+        if g is None:
+            return super().size(dim)
+        sizes = torch.Size(self._shown(g[0]))
+        return sizes if dim is None else sizes[dim]
+
+    def stride(self, dim=None):
+        g = self._sym
+        if g is None:
+            return super().stride(dim)
+        strides = tuple(self._shown(g[1]))
+        return strides if dim is None else strides[dim]
+
+    def storage_offset(self):
+        g = self._sym
+        return super().storage_offset() if g is None else self._shown(g[2:])[0]
+
+    def numel(self):
+        g = self._sym
+        if g is None:
+            return super().numel()
+        n = 1
+        for s in self.size():
+            n = n * s
+        return n
+
+    nelement = numel
+
+    @property
+    def nbytes(self):
+        return self.numel() * self.element_size()
+
+    def __len__(self):
+        return int(self.shape[0]) if self.dim() else super().__len__()
+
+    def __iter__(self):
+        return super().__iter__() if self._sym is None else iter(self.unbind(0))
+
+    # A number of a tensor may be a symbol without example, of which nothing is known.
+    def __bool__(self):
+        return bool(self.item())
+
+    def __index__(self):
+        return operator.index(self.item())
+
+    def __int__(self):
+        return int(self.item())
+
+    def __float__(self):
+        return float(self.item())
 
     def tolist(self):
         if self.dim() == 0:
@@ -158,7 +226,7 @@ class FakeTensorConverter:
     """
 
     def __init__(self):
-        self._tensors, self._storages = {}, {}
+        self._tensors, self._storages, self._count = {}, {}, 0
 
     def _storage_for(self, t):
         storage = t.untyped_storage()
@@ -174,7 +242,7 @@ class FakeTensorConverter:
                 users.append(weakref.ref(x, _dropping(self._storages, key, users)))
         return meta.untyped_storage()
 
-    def from_real_tensor(self, mode, t):
+    def from_real_tensor(self, mode, t, symbolic=False, source=None, context=None):
         known = self._tensors.get(id(t))
         if known is not None and known[0]() is t:
             return known[1]
@@ -185,16 +253,22 @@ class FakeTensorConverter:
                 base = self.from_real_tensor(mode, t._base)
                 fake = base.as_strided(t.size(), t.stride(), t.storage_offset())
             else:
+                fake = None
+                if symbolic:
+                    from torch._subclasses.symbolic import from_real
+                    self._count += source is None
+                    fake = from_real(mode, t, source if source is not None else f"_tensor{self._count}", context)
                 with torch.no_grad():
-                    meta = torch.empty(0, dtype=t.dtype, device="meta")
-                    meta.set_(self._storage_for(t), t.storage_offset(), t.size(), t.stride())
-                    fake = FakeTensor(mode, meta, t.device)
+                    if fake is None:
+                        meta = torch.empty(0, dtype=t.dtype, device="meta")
+                        meta.set_(self._storage_for(t), t.storage_offset(), t.size(), t.stride())
+                        fake = FakeTensor(mode, meta, t.device)
                 if t.requires_grad:
                     fake.requires_grad_(True)
                     if not t.is_leaf:
                         fake = fake.clone()
             if t.is_leaf and t.grad is not None:
-                fake.grad = self.from_real_tensor(mode, t.grad)
+                fake.grad = self.from_real_tensor(mode, t.grad, symbolic, f"{source or f'_tensor{self._count}'}.grad", context)
         if isinstance(t, torch.nn.Parameter):
             fake._is_param = True
         key, tensors = id(t), self._tensors
@@ -227,17 +301,17 @@ class FakeTensorMode(TorchDispatchMode):
         allow_fallback_kernels (bool): where an operator has a kernel but no shape rule, the kernel is run on zeros and on
             1, 2, 3 ... to see the shape; DynamicOutputShapeException where these differ, or where this is False.
         allow_non_fake_inputs (bool): real tensors among the arguments become fake; AssertionError otherwise.
-        shape_env: gives `from_tensor` symbolic sizes. NotImplementedError.
+        shape_env (torch.fx.experimental.symbolic_shapes.ShapeEnv): `from_tensor` gives symbols for sizes, and operators expressions.
+        static_shapes (bool): sizes are numbers, also with a shape_env.
     """
 
     _mode_key = _C._TorchDispatchModeKey.FAKE
 
     def __init__(self, *, allow_fallback_kernels=True, allow_non_fake_inputs=False, shape_env=None, static_shapes=None, export=False):
         super().__init__()
-        if shape_env is not None and not static_shapes:
-            raise NotImplementedError("FakeTensorMode: symbolic sizes (shape_env) are not there; pass static_shapes=True")
         self.allow_fallback_kernels, self.allow_non_fake_inputs = allow_fallback_kernels, allow_non_fake_inputs
-        self.shape_env, self.static_shapes, self.export = shape_env, True, export
+        self.shape_env, self.export = shape_env, export
+        self.static_shapes = shape_env is None if static_shapes is None else static_shapes
         self.fake_tensor_converter = FakeTensorConverter()
         self._entered = []
         self._known = {}  # storage -> ([weak references to the tensors on it whose elements are known],)
@@ -263,13 +337,18 @@ class FakeTensorMode(TorchDispatchMode):
     def from_tensor(self, tensor, *, static_shapes=None, source=None, symbolic_context=None, trace=True):
         """The fake counterpart of a real tensor: same shape, strides, type, device and place in autograd's graph.
 
-        The same object for the same tensor; a fake tensor is its own.
+        The same object for the same tensor; a fake tensor is its own. With a ShapeEnv, sizes are symbols, named after `source`
+        and as `symbolic_context` says.
         """
         if isinstance(tensor, FakeTensor):
             if tensor.fake_mode is not self:
                 raise AssertionError("from_tensor: the fake tensor belongs to another mode")
             return tensor
-        return self.fake_tensor_converter.from_real_tensor(self, tensor)
+        static = self.static_shapes if static_shapes is None else static_shapes
+        if static and symbolic_context is not None and static_shapes:
+            raise AssertionError("from_tensor: static_shapes=True and a symbolic_context were given")
+        symbolic = self.shape_env is not None and not static
+        return self.fake_tensor_converter.from_real_tensor(self, tensor, symbolic, source, symbolic_context)
 
     def _know(self, fake, elements):
         """From now on the elements of `fake` are known; until something unknown is written to its storage, through any tensor."""
@@ -297,6 +376,11 @@ class FakeTensorMode(TorchDispatchMode):
             if known is not None:
                 with torch.utils._python_dispatch._disable_current_modes():
                     return known.item()
+            env = self.shape_env
+            if env is not None and env.allow_scalar_outputs:
+                from torch._subclasses import symbolic
+                if symbolic.may_give_number(args[0]):
+                    return symbolic.item(self, args[0])
             raise DataDependentOutputException(func)
         leaves = [self._checked(x, func, args, kwargs) for x in leaves]
         fakes = [x for x in leaves if isinstance(x, FakeTensor)]
@@ -308,20 +392,29 @@ class FakeTensorMode(TorchDispatchMode):
             from torch._library import fake_impl
             for x in written:
                 self._forget(x)
-            with self, fake_impl.running(func):
+            with self, fake_impl.running(func, self.shape_env):
                 return rule(*args, **kwargs)
-        from torch._subclasses.shape_rules import MASKED
-        if func in MASKED:
+        from torch._subclasses.shape_rules import BY_ELEMENTS
+        if func in BY_ELEMENTS:
             with self:
-                result = MASKED[func](*args, **kwargs)
+                result = BY_ELEMENTS[func](*args, **kwargs)
             if result is not NotImplemented:
                 for x in written:
                     self._forget(x)
                 return result
         if torch.Tag.data_dependent_output in func.tags:
             raise DataDependentOutputException(func)
-        device = self._device(func, fakes, kwargs)
+        if self.shape_env is not None:
+            from torch._subclasses import symbolic
+            if self.shape_env.allow_dynamic_output_shape_ops and func in symbolic.UNKNOWN_SIZES:
+                with self:
+                    return symbolic.UNKNOWN_SIZES[func](self, *args, **kwargs)
         if torch.Tag.dynamic_output_shape in func.tags:
+            raise DynamicOutputShapeException(func)
+        device = self._device(func, fakes, kwargs)
+        if self.shape_env is not None and any(symbolic.is_symbolic(x) for x in leaves):
+            return symbolic.dispatch(self, func, leaves, spec, device)
+        if func._shape_by_kernel:
             return self._by_trial(func, leaves, spec, device)
         metas = {}
 
@@ -341,7 +434,16 @@ class FakeTensorMode(TorchDispatchMode):
         try:
             result = func(*run_args, **run_kwargs)
         except NotImplementedError as error:
+            # A kernel that only writes to its arguments changes no shape.
+            if func._schema.is_mutable and all(r.alias_info is not None and r.alias_info.is_write for r in func._schema.returns):
+                for x in written:
+                    self._forget(x)
+                return written[0] if len(func._schema.returns) == 1 else tuple(written) if func._schema.returns else None
             raise _without_shape_rule(func, error) from None
+        except RuntimeError as error:
+            if str(error).startswith("item: a meta tensor"):  # the operator asks for a number
+                raise DataDependentOutputException(func) from None
+            raise
         return_to = {id(m): x for m, x in metas.values()}
         # Known elements stay known where all that goes into a write is.
         if written and all(x.constant is not None for x in fakes):
@@ -427,7 +529,7 @@ class FakeTensorMode(TorchDispatchMode):
                 raise AssertionError(f"{func}: fake tensors of two modes were mixed, {self} and {x.fake_mode}")
             return x
         if self.allow_non_fake_inputs or _C._is_wrapped_number(x):
-            return self.from_tensor(x) if not _C._is_wrapped_number(x) else self._lifted(x)
+            return self.from_tensor(x, static_shapes=True) if not _C._is_wrapped_number(x) else self._lifted(x)
         raise AssertionError(f"{func} was given a real tensor of shape {tuple(x.shape)} among fake ones: convert it with FakeTensorMode.from_tensor "
                              "first, or make the mode with allow_non_fake_inputs=True")
 

@@ -72,6 +72,7 @@ class PythonKeyTracer(Tracer):
         self.tensor_tracker = _Tracker()
         self.tensor_attrs = {}
         self._parameter_names = {}
+        self.numbers = {}  # expression -> its proxy, or a function that makes it
 
     def call_module(self, m, forward, args, kwargs):
         """Runs the module's forward."""
@@ -94,8 +95,8 @@ class PythonKeyTracer(Tracer):
                     setattr(self.root, name, a)
                 self._parameter_names[a] = name
             return self.create_node("get_attr", name, (), {})
-        if isinstance(a, torch.SymInt):
-            return int(a)
+        if isinstance(a, _SYMBOLIC):
+            return number_node(self, a)
         return super().create_arg(a)
 
     def _tensor_arg(self, a):
@@ -118,12 +119,105 @@ class _GraphAppendingTracerEx(GraphAppendingTracer):
     def __init__(self, graph):
         super().__init__(graph)
         self.tensor_tracker = _Tracker()
+        self.numbers = {}
         self.root = torch.nn.Module()
         self.fake_mode = None
 
     def unwrap_proxy(self, e):
         """The proxy of a traced tensor, other values as they are."""
         return PythonKeyTracer.unwrap_proxy(self, e)
+
+    def create_arg(self, a):
+        """As GraphAppendingTracer's; symbolic numbers become the nodes that compute them."""
+        return number_node(self, a) if isinstance(a, _SYMBOLIC) else super().create_arg(a)
+
+
+# ---- symbolic numbers -------------------------------------------------------------------------------
+
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+def _size_functions():
+    return torch.ops.aten.sym_size.int, torch.ops.aten.sym_stride.int, torch.ops.aten.sym_storage_offset.default
+
+
+def track_sizes(tensor, proxy, tracer):
+    """Symbolic sizes of a traced tensor are read from its proxy, by nodes that are made when they are first needed."""
+    from torch._subclasses.fake_tensor import FakeTensor
+    g = tensor._sym if isinstance(tensor, FakeTensor) else None
+    if g is None:
+        return
+    size, stride, offset = _size_functions()
+    places = [(e, size, (i,)) for i, e in enumerate(g[0])] + [(e, stride, (i,)) for i, e in enumerate(g[1])] + [(g[2], offset, ())]
+    for e, function, where in places:
+        if not e.is_number and e not in tracer.numbers:
+            tracer.numbers[e] = lambda f=function, w=where: tracer.create_proxy("call_function", f, (proxy, *w), {})
+
+
+def track_number(x, proxy, tracer):
+    """The symbolic number is the value of the proxy."""
+    proxy.node.meta["val"] = x
+    e = x.node.expr
+    if not e.is_number and not (e in tracer.numbers and isinstance(tracer.numbers[e], Proxy)):
+        tracer.numbers[e] = proxy
+
+
+def number_node(tracer, x):
+    """The node that computes a symbolic number; a plain number where its value is known."""
+    e = x.node.expr
+    if e.is_number:
+        return e.value
+    return _expression_proxy(tracer, e, x.node.shape_env).node
+
+
+def _expression_proxy(tracer, e, env):
+    """The proxy of an expression: where it was read or computed, else computed from its parts."""
+    if e.is_number:
+        return e.value
+    found = tracer.numbers.get(e)
+    if not isinstance(found, Proxy):
+        if found is None:
+            for known, value in list(tracer.numbers.items()):
+                if env.replace(known) == e:
+                    tracer.numbers[e] = value
+                    return _expression_proxy(tracer, e, env)
+        found = tracer.numbers[e] = found() if found is not None else _computed(tracer, e, env)
+        from torch.fx.experimental.sym_node import SymNode, wrap_node
+        found.node.meta["val"] = wrap_node(SymNode(e, env, {"int": int, "float": float, "bool": bool}[e.kind]))
+    return found
+
+
+_OPERATIONS = {"FloorDiv": "floordiv", "Mod": "mod", "PythonMod": "mod", "Max": "sym_max", "Min": "sym_min", "Abs": "abs", "PowByNatural": "pow",
+               "FloatPow": "pow", "LShift": "lshift", "RShift": "rshift", "ToFloat": "sym_float", "IntTrueDiv": "truediv", "FloatTrueDiv": "truediv",
+               "FloatAdd": "add", "FloatMul": "mul", "FloatNeg": "neg", "FloatMod": "mod", "FloatFloorDiv": "floordiv", "CeilToInt": "ceil",
+               "FloorToInt": "floor", "TruncToInt": "trunc", "RoundToInt": "round", "Eq": "eq", "Ne": "ne", "Lt": "lt", "Le": "le", "Gt": "gt",
+               "Ge": "ge", "And": "and", "Or": "or", "Not": "sym_not", "Where": "sym_ite"}
+
+
+def _computed(tracer, e, env):
+    from torch.fx.experimental import _expressions as ex
+    from torch.fx.experimental.sym_node import function_of
+
+    def node(name, *args):
+        return tracer.create_proxy("call_function", function_of(name), args, {})
+    if e.is_symbol:
+        raise RuntimeError(f"the symbolic number {e} comes from no value that this trace has seen")
+    if isinstance(e, ex._Sum):
+        total = None
+        for m, c in sorted(e.terms.items(), key=lambda t: not t[0]):
+            term = None
+            for a, p in m:
+                for _ in range(p):
+                    factor = _expression_proxy(tracer, a, env)
+                    term = factor if term is None else node("mul", term, factor)
+            if term is None:
+                term = c
+            elif c != 1:
+                term = node("mul", term, c)
+            total = term if total is None else node("add", total, term)
+        return total
+    name = _OPERATIONS.get(e.function) or e.function.removeprefix("OpaqueUnaryFn_").removeprefix("BitwiseFn_bitwise_")
+    return node(name, *(_expression_proxy(tracer, a, env) for a in e.args))
 
 
 # ---- what is written into meta --------------------------------------------------------------------
@@ -140,6 +234,10 @@ def snapshot_fake(val, mode=None):
     """A fake tensor that looks as `val` does now; in-place views of `val` do not change it."""
     from torch._subclasses.fake_tensor import FakeTensor
     if isinstance(val, FakeTensor):
+        if val._sym is not None:
+            from torch._subclasses.symbolic import snapshot
+            with _disable_infra_mode(_PROXY), torch.no_grad():
+                return snapshot(val)
         with _disable_infra_mode(_PROXY), torch.no_grad():
             return FakeTensor(val.fake_mode, _meta_like(val), val.device)
     with _disable_infra_mode(_PROXY):
@@ -177,6 +275,7 @@ def set_meta(node, val, tracer=None):
 def track_tensor(tensor, proxy, *, constant, tracer):
     """The tensor is the value of the proxy from now on."""
     tracer.tensor_tracker.set(tensor, _ProxyTensor(proxy, constant))
+    track_sizes(tensor, proxy, tracer)
 
 
 def track_tensor_tree(inner_res, proxy_res, *, constant, tracer):
@@ -186,6 +285,9 @@ def track_tensor_tree(inner_res, proxy_res, *, constant, tracer):
             if isinstance(proxy, Proxy):
                 set_meta(proxy.node, value, tracer)
                 track_tensor(value, proxy, constant=constant, tracer=tracer)
+        elif isinstance(value, _SYMBOLIC):
+            if isinstance(proxy, Proxy):
+                track_number(value, proxy, tracer)
         elif isinstance(value, (list, tuple)):
             if isinstance(proxy, Proxy):
                 set_meta(proxy.node, value, tracer)
@@ -237,13 +339,13 @@ def proxy_call(mode, func, args, kwargs):
     if in_place and type(args[0]) is torch.Tensor and sys.getrefcount(args[0]) <= 2 and tracer.tensor_tracker.get(args[0]) is None:
         options = {"dtype": args[0].dtype, "device": args[0].device, "pin_memory": False}
         if func is aten.fill_.Scalar and args[0].is_contiguous():
-            proxy = tracer.create_proxy("call_function", aten.full.default, (list(args[0].shape), args[1]), options, name="full")
+            proxy = tracer.create_proxy("call_function", aten.full.default, (_sizes(args[0].shape), args[1]), options, name="full")
             with torch.utils._python_dispatch._disable_current_modes():
                 func(*args)
             _stand_in(mode, args[0])
             return track_tensor_tree(args[0], proxy, constant=None, tracer=tracer)
         proxy = tracer.create_proxy("call_function", aten.empty_strided.default,
-                                    (list(args[0].shape), list(args[0].stride())), options, name="empty_strided")
+                                    (_sizes(args[0].shape), _sizes(args[0].stride())), options, name="empty_strided")
         _stand_in(mode, args[0])
         track_tensor_tree(args[0], proxy, constant=None, tracer=tracer)
     known, all_constant, any_tracked = [], True, False
@@ -270,6 +372,11 @@ def proxy_call(mode, func, args, kwargs):
         if all_constant and constant is not None:
             with torch.utils._python_dispatch._disable_current_modes():
                 return constant.item()
+        if mode.tracing_mode == "symbolic":
+            from torch._subclasses.fake_tensor import DataDependentOutputException
+            from torch._subclasses.symbolic import may_give_number
+            if not may_give_number(args[0]):
+                raise DataDependentOutputException(func)
         if mode._error_on_data_dependent_ops and mode.tracing_mode == "real":
             raise RuntimeError(f"{func} asks for the value of a traced tensor: control flow or numbers that depend on values "
                                "cannot be recorded")
@@ -313,11 +420,23 @@ def proxy_call(mode, func, args, kwargs):
     return out
 
 
+def _sizes(plain):
+    """Sizes of memory made below Python as a node's argument: codes of symbolic ones are what they stand for."""
+    if _C._get_dispatch_mode(_C._TorchDispatchModeKey.FAKE) is None:
+        return list(plain)
+    from torch.fx.experimental._size_codes import LEAST, decode
+    return [decode(s) if s >= LEAST else s for s in plain]
+
+
 def _stand_in(mode, real):
     """Where tensors are fake, calls see a fake one instead of memory made below Python."""
     fake_mode = _C._get_dispatch_mode(_C._TorchDispatchModeKey.FAKE)
     if fake_mode is not None:
-        mode.stand_ins[id(real)] = (real, fake_mode.from_tensor(real))
+        stand_in = fake_mode.from_tensor(real, static_shapes=True)
+        if fake_mode.shape_env is not None:
+            from torch._subclasses.symbolic import read_codes
+            read_codes(stand_in)
+        mode.stand_ins[id(real)] = (real, stand_in)
 
 
 def _map(x, fn):
@@ -348,6 +467,15 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self.record_stack_traces = record_stack_traces
         self.stand_ins = {}
         self.pre_dispatch, self.enable_tracing, self.seq_nr = False, True, None
+
+    def record_number(self, out, function, operands):
+        """A symbolic number that an operation gave; its node is made when it is first needed."""
+        e, tracer = out.node.expr, self.tracer
+        if function is None or e.is_number or e in tracer.numbers:
+            return
+        tracer.numbers[e] = lambda: tracer.create_proxy(
+            "call_function", function, tuple(_expression_proxy(tracer, x.node.expr, x.node.shape_env) if isinstance(x, _SYMBOLIC) else x
+                                             for x in operands), {})
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         """Records the call."""
@@ -422,6 +550,8 @@ def _wrapped(f, args, tracer):
                 with _disable_infra_mode(_PROXY):
                     set_meta(proxy.node, given, tracer)
                 track_tensor(given, proxy, constant=None, tracer=tracer)
+            elif isinstance(given, _SYMBOLIC) and isinstance(proxy, Proxy):
+                track_number(given, proxy, tracer)
             elif isinstance(proxy, Proxy):
                 proxy.node.meta["val"] = given
             values.append(given)
@@ -431,6 +561,9 @@ def _wrapped(f, args, tracer):
             if isinstance(x, torch.Tensor):
                 found = tracer.tensor_tracker.get(x)
                 return x if found is None else found.proxy
+            if isinstance(x, _SYMBOLIC):
+                e = x.node.expr
+                return e.value if e.is_number else _expression_proxy(tracer, e, x.node.shape_env)
             return x
         return pytree.tree_map(strip, out)
     return run
@@ -442,15 +575,17 @@ def make_fx(f, decomposition_table=None, tracing_mode="real", _allow_non_fake_in
             dynamic_shapes=None):
     """A function that runs `f` on its arguments and gives the GraphModule of the primitives that were called.
 
-    `tracing_mode`: 'real' computes; 'fake' runs on fake tensors with the arguments' shapes. `decomposition_table`:
+    `tracing_mode`: 'real' computes; 'fake' runs on fake tensors with the arguments' shapes; 'symbolic' on such with symbols for
+    sizes and ints, equal ones sharing a symbol: the graph holds for all sizes that satisfy the guards of its `shape_env`.
+    `decomposition_table`:
     {overload: function} of operators that are recorded as what the function does. Tensors that are no arguments become
     attributes (`_tensor_constant0`, `_param_constant0`). Each node's meta has 'val' (a fake tensor) and 'tensor_meta'.
-    NotImplementedError for 'symbolic' and pre_dispatch; RuntimeError where a traced value is asked for as a number.
+    NotImplementedError for pre_dispatch and dynamic_shapes; RuntimeError where a traced value is asked for as a number.
     """
     if tracing_mode not in ("real", "fake", "symbolic"):
         raise AssertionError(f"make_fx: tracing_mode is {tracing_mode!r}; it is 'real', 'fake' or 'symbolic'")
-    if tracing_mode == "symbolic" or dynamic_shapes is not None:
-        raise NotImplementedError("make_fx: tracing_mode='symbolic' (sizes as symbols) is not there yet")
+    if dynamic_shapes is not None:
+        raise NotImplementedError("make_fx: dynamic_shapes (which sizes are symbols) is not there; tracing_mode='symbolic' makes symbols of all")
     if pre_dispatch:
         raise NotImplementedError("make_fx: pre_dispatch=True (operators before autograd and composites) is not there")
 
@@ -472,6 +607,28 @@ def _trace(f, args, table, tracing_mode, allow_non_fake, error_on_data, record_s
             tracer.fake_mode = mode
             args = pytree.tree_map(lambda x: mode.from_tensor(x) if isinstance(x, torch.Tensor) else x, args)
             stack.enter_context(mode)
+        elif tracing_mode == "symbolic":
+            from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+            from torch.fx.experimental.symbolic_shapes import ShapeEnv
+            given = pytree.tree_leaves(args)
+            mode = next((x.fake_mode for x in given if isinstance(x, FakeTensor)), None)
+            if mode is None:
+                mode = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=allow_non_fake, shape_env=ShapeEnv())
+            elif mode.shape_env is None:
+                raise AssertionError("make_fx: tracing_mode='symbolic' with fake tensors of a mode without shape_env")
+            tracer.fake_mode, count = mode, 0
+
+            def symbolic(x):
+                nonlocal count
+                count += 1
+                if isinstance(x, torch.Tensor):
+                    return mode.from_tensor(x, source=f"input{count - 1}", static_shapes=False)
+                if type(x) is int:
+                    env = mode.shape_env
+                    return env.create_symintnode(env.create_symbol(x, f"input{count - 1}", positive=None), hint=x)
+                return x
+            args = pytree.tree_map(symbolic, args)
+            stack.enter_context(mode)
         places = pytree.tree_map(lambda _: PH, args)
         func = f
         code = getattr(inspect.unwrap(f), "__code__", None)
@@ -487,7 +644,17 @@ def _trace(f, args, table, tracing_mode, allow_non_fake, error_on_data, record_s
         if outer is not None:
             stack.enter_context(_disable_infra_mode(_PROXY))
         stack.enter_context(proxy_mode)
-        return dispatch_trace(named, tracer, tuple(places))
+        gm = dispatch_trace(named, tracer, tuple(places))
+        if tracing_mode == "symbolic":
+            gm.shape_env = tracer.fake_mode.shape_env
+            gm.graph.eliminate_dead_code(_kept)
+            gm.recompile()
+        return gm
+
+
+def _kept(node):
+    """All nodes but those that only compute numbers are kept."""
+    return not (node.op == "call_function" and isinstance(node.meta.get("val"), _SYMBOLIC))
 
 
 def _with_signature(run, func):
