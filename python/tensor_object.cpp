@@ -25,16 +25,20 @@ namespace {
 
 PyTensor* as(PyObject* o) { return reinterpret_cast<PyTensor*>(o); }
 
+// Whether C++ holds the tensor beside its object: what the object holds then is held from outside of Python, too, though
+// no object refers to it but garbage. The tensor takes it over when it dies.
+bool held_elsewhere(const PyTensor* t) { return t->impl && !t->impl->py_owned && t->impl->py && t->impl->refs.load(std::memory_order_acquire) > 1; }
+
 int tensor_traverse(PyObject* o, visitproc visit, void* arg) {
   PyTensor* t = as(o);
-  Py_VISIT(t->dict);
+  if (!held_elsewhere(t)) Py_VISIT(t->dict);
   if (Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE) Py_VISIT(Py_TYPE(o));
   return 0;
 }
 
 int tensor_clear(PyObject* o) {
   PyTensor* t = as(o);
-  Py_CLEAR(t->dict);
+  if (!held_elsewhere(t)) Py_CLEAR(t->dict);
   return 0;
 }
 

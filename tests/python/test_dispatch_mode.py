@@ -437,3 +437,24 @@ def test_objects_of_wrappers_live_with_their_tensors():
     del y
     gc.collect()
     assert ref() is None
+
+
+def test_attributes_live_with_a_tensor_whose_object_is_garbage():
+    def product():
+        x = torch.ones(3, requires_grad=True)
+        x.note, garbage = "kept", [x]
+        garbage.append(garbage)
+        return x * x
+
+    y = product()
+    gc.collect()
+    assert y.grad_fn.next_functions[0][0].variable.note == "kept"
+
+    def cycle():
+        x = torch.ones(3)
+        x.itself, x.note = [x], Wrapper(torch.ones(1))
+        return weakref.ref(x.note)
+
+    note = cycle()
+    gc.collect()
+    assert note() is None
