@@ -69,7 +69,8 @@ struct combinations : composite<combinations> {
     // How many there are: C(n, r), or C(n + r - 1, r), of r elements each.
     double count = double(r);
     for (int64_t i = 1, of = again ? n + r - 1 : n, few = std::min(r, of - r); i <= few && count < 1e13; ++i) count = count * double(of - few + i) / double(i);
-    FB_CHECK(count < 1e13, "combinations: there are too many of ", r, " out of ", n, " elements");
+    // Of a class of Python's the sizes may stand for others: it is asked before memory is.
+    FB_CHECK(count < (self->python ? 1e7 : 1e13), "combinations: there are too many of ", r, " out of ", n, " elements");
     // Index tuples in lexicographic order.
     std::vector<int64_t> all, place(static_cast<size_t>(r));
     all.reserve(size_t(count));

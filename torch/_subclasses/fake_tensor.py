@@ -290,6 +290,11 @@ def _without_shape_rule(func, error):
     return UnsupportedOperatorException(inner)
 
 
+def _asks_for_number(error):
+    """Whether an operator failed because it asks for an element."""
+    return str(error).startswith("item: a meta tensor")
+
+
 # The argument that names the device of a result.
 _DEVICE = "device"
 
@@ -413,7 +418,12 @@ class FakeTensorMode(TorchDispatchMode):
             raise DynamicOutputShapeException(func)
         device = self._device(func, fakes, kwargs)
         if self.shape_env is not None and any(symbolic.is_symbolic(x) for x in leaves):
-            return symbolic.dispatch(self, func, leaves, spec, device)
+            try:
+                return symbolic.dispatch(self, func, leaves, spec, device)
+            except RuntimeError as error:
+                if _asks_for_number(error):
+                    raise DataDependentOutputException(func) from None
+                raise
         if func._shape_by_kernel:
             return self._by_trial(func, leaves, spec, device)
         metas = {}
@@ -441,7 +451,7 @@ class FakeTensorMode(TorchDispatchMode):
                 return written[0] if len(func._schema.returns) == 1 else tuple(written) if func._schema.returns else None
             raise _without_shape_rule(func, error) from None
         except RuntimeError as error:
-            if str(error).startswith("item: a meta tensor"):  # the operator asks for a number
+            if _asks_for_number(error):
                 raise DataDependentOutputException(func) from None
             raise
         return_to = {id(m): x for m, x in metas.values()}

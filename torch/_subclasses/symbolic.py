@@ -68,6 +68,10 @@ def take_codes(t):
     sizes, strides, offset = (tuple(map(env.replace, t._sym[0])), tuple(map(env.replace, t._sym[1])), env.replace(t._sym[2]))
     t._sym = sizes, strides, offset
     value = env._codes.value
+    negative = {s for e in sizes if value(e) < 0 for s in e.free_symbols if s in env.var_to_val}
+    if negative:  # the codes do not have the order that numbers have: the next symbol becomes one, and this is done again
+        s = max(negative, key=ex._order)
+        return env._learn(ex.relation("Eq", s, env.var_to_val[s]))
     plain = fake_like([value(s) for s in sizes], [value(s) for s in strides], value(offset), t.dtype)
     with torch.utils._python_dispatch._disable_current_modes():
         if t.is_conj() or t.is_neg():
@@ -215,7 +219,9 @@ class _Call:
     def _holds_elsewhere(self, results, symbols):
         """Whether the geometries are right at other sizes that the guards admit, as far as the operator takes these."""
         env, codes, example = self.env, self.codes.of_symbol, self.env.var_to_val
-        for other in (lambda s: codes[s] + 1, lambda s: 2, lambda s: 3, lambda s: example[s] + 1, lambda s: 2 * example[s] + 1):
+        rank = sorted(symbols, key=lambda s: (example[s], str(s)))
+        mirrored = dict(zip(rank, (2 * example[s] + 1 for s in reversed(rank))))  # small ones are large
+        for other in (lambda s: codes[s] + 1, lambda s: 2, lambda s: 3, lambda s: example[s] + 1, lambda s: 2 * example[s] + 1, mirrored.get):
             values = {**example, **{s: other(s) for s in symbols}}
             if not env._admits(values):
                 continue
@@ -320,7 +326,7 @@ def dispatch(mode, func, leaves, spec, device):
     try:
         at_codes = call.run(coded)
     except _ERRORS as e:
-        error = e
+        error = e.with_traceback(None)
     written = [x for _, x in mode._written(func, call.args, call.kwargs)]
     results = None if error is not None else call.by_size(at_codes)
     if results is None:
