@@ -338,13 +338,16 @@ PyObject* plain_number_of(PyObject* o) {
   return checked(PyObject_CallMethodNoArgs(o, coded ? s_code : s_value));
 }
 PyObject* check_at_example(PyObject* overload, PyObject* args, PyObject* kwargs, PyObject* result, PyObject* error) {
-  return checked(PyObject_CallFunctionObjArgs(g_check, overload, args, kwargs, result, error, nullptr));
+  const Obj check = Obj::borrow(g_check);  // the last environment may have gone while the call ran
+  if (!check) return Py_NewRef(Py_NotImplemented);
+  return checked(PyObject_CallFunctionObjArgs(check.get(), overload, args, kwargs, result, error, nullptr));
 }
 static thread_local PyObject* shown_with = nullptr;
 ShownWith::ShownWith(PyObject* tensor) : before(shown_with) { shown_with = tensor; }
 ShownWith::~ShownWith() { shown_with = before; }
 static PyObject* decoded(Obj n) {
-  return PyObject_CallFunctionObjArgs(g_decoder, n.get(), shown_with ? shown_with : Py_None, nullptr);
+  const Obj decoder = Obj::borrow(g_decoder);
+  return PyObject_CallFunctionObjArgs(decoder.get(), n.get(), shown_with ? shown_with : Py_None, nullptr);
 }
 PyObject* shown_number(int64_t v) {
   if (!g_decoder || v < CallFromPython::kLeastCode || v == INT64_MAX || call_from_python.has_written(v)) return PyLong_FromLongLong(v);
