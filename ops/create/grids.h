@@ -65,17 +65,17 @@ struct combinations : composite<combinations> {
     FB_CHECK(r >= 0, "combinations: r must be at least 0, it is ", r);
     if (r == 0) return op<"new_empty">(self, Ints({int64_t(0)}));
     const int64_t n = self.numel();
-    if (n == 0 || (!again && r > n)) return op<"new_empty">(self, Ints({int64_t(0), r}));
+    const bool none = n == 0 || (!again && r > n);
     // How many there are: C(n, r), or C(n + r - 1, r), of r elements each.
-    double count = double(r);
+    double count = none ? 0 : double(r);
     for (int64_t i = 1, of = again ? n + r - 1 : n, few = std::min(r, of - r); i <= few && count < 1e13; ++i) count = count * double(of - few + i) / double(i);
     // Of a class of Python's the sizes may stand for others: it is asked before memory is.
     FB_CHECK(count < (self->python ? 1e7 : 1e13), "combinations: there are too many of ", r, " out of ", n, " elements");
     // Index tuples in lexicographic order.
-    std::vector<int64_t> all, place(static_cast<size_t>(r));
+    std::vector<int64_t> all, place(static_cast<size_t>(none ? 0 : r));
     all.reserve(size_t(count));
-    for (int64_t i = 0; i < r; ++i) place[size_t(i)] = again ? 0 : i;
-    while (true) {
+    for (size_t i = 0; i < place.size(); ++i) place[i] = again ? 0 : int64_t(i);
+    while (!none) {
       all.insert(all.end(), place.begin(), place.end());
       int64_t k = r - 1;
       while (k >= 0 && place[size_t(k)] == (again ? n - 1 : n - r + k)) --k;

@@ -132,5 +132,7 @@ def test_combinations():
     x = torch.arange(3)
     assert torch.combinations(x, 2).tolist() == [[0, 1], [0, 2], [1, 2]]
     assert torch.combinations(x[:2], 2, True).tolist() == [[0, 0], [0, 1], [1, 1]]
+    y = torch.ones(3, requires_grad=True)
+    assert torch.autograd.grad(torch.combinations(y, 5).sum(), y)[0].tolist() == [0, 0, 0]
     assert torch.combinations(x, 5).shape == (0, 5) and torch.combinations(x, 5, True).shape == (21, 5)
     assert torch.combinations(x[:1], 70, True).shape == (1, 70) and torch.combinations(x[:0], 3, True).shape == (0, 3)
