@@ -1,6 +1,7 @@
 // Autograd as Python sees it: backward, grad modes, nodes, hooks on tensors and nodes, saved-tensor hooks, anomaly mode.
 #include "python/autograd.h"
 
+#include <cstring>
 #include <unordered_map>
 
 #include "autograd/engine.h"
@@ -218,6 +219,7 @@ PyTypeObject* node_type(const std::string& name) {
     PyType_Spec spec{strdup(("builtins." + name).c_str()), sizeof(PyNode), 0, Py_TPFLAGS_DEFAULT, slots};
     Obj bases(PyTuple_Pack(1, &NodeType));
     t = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpecWithBases(&spec, bases.get())));
+    t->tp_name = spec.name + std::strlen("builtins.");  // what a type of builtins prints as
   }
   return t;
 }

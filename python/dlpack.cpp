@@ -71,7 +71,7 @@ template <class M> PyObject* export_as(const Tensor& t, const char* name) {
   e->sizes = Dims(t.sizes());
   e->strides = Dims(t.strides());
   // Strides of dimensions without a step say nothing; readers differ in what they expect there.
-  for (size_t i = 0; i < e->strides.size(); ++i)
+  for (int64_t i = 0; i < e->strides.size(); ++i)
     if (e->sizes[i] < 2) e->strides[i] = 1;
   DLTensor& d = e->managed.tensor;
   d.data = t.numel() ? t.data() : nullptr;

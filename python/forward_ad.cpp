@@ -65,9 +65,9 @@ PyObject* py_is_enabled(PyObject*, PyObject*) { return PyBool_FromLong(tls.forwa
 PyObject* py_is_open(PyObject*, PyObject*) { return PyBool_FromLong(dual_level_open); }
 
 PyMethodDef functions[] = {{"_enter_dual_level", py_enter, METH_NOARGS, "_enter_dual_level() -> int"},
-                           {"_exit_dual_level", reinterpret_cast<PyCFunction>(py_exit), METH_VARARGS | METH_KEYWORDS, "_exit_dual_level(level)"},
-                           {"_make_dual", reinterpret_cast<PyCFunction>(py_make_dual), METH_VARARGS | METH_KEYWORDS, "_make_dual(primal, tangent, level) -> Tensor"},
-                           {"_unpack_dual", reinterpret_cast<PyCFunction>(py_unpack_dual), METH_VARARGS | METH_KEYWORDS, "_unpack_dual(dual, level) -> (primal, tangent)"},
+                           {"_exit_dual_level", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_exit)), METH_VARARGS | METH_KEYWORDS, "_exit_dual_level(level)"},
+                           {"_make_dual", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_make_dual)), METH_VARARGS | METH_KEYWORDS, "_make_dual(primal, tangent, level) -> Tensor"},
+                           {"_unpack_dual", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_unpack_dual)), METH_VARARGS | METH_KEYWORDS, "_unpack_dual(dual, level) -> (primal, tangent)"},
                            {"_forward_tangent", py_fw_grad, METH_O, "The tangent of a tensor at the open level, or None."},
                            {"_set_fwd_grad_enabled", py_set_enabled, METH_O, nullptr},
                            {"_is_fwd_grad_enabled", py_is_enabled, METH_NOARGS, nullptr},

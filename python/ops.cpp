@@ -76,8 +76,10 @@ PyObject* structseq_type(const OpEntry& op) {
     PyStructSequence_Desc d{strdup(("torch.return_types." + name).c_str()), nullptr, fields, int(n)};
     t = reinterpret_cast<PyObject*>(checked(reinterpret_cast<PyObject*>(PyStructSequence_NewType(&d))));
     Obj mod(PyImport_ImportModule("torch.return_types"));
+    Obj text(mod ? PyObject_GetAttrString(mod.get(), "_text") : nullptr);
+    if (text) PyObject_SetAttrString(t, "__repr__", text.get());
     if (mod) PyObject_SetAttrString(mod.get(), name.c_str(), t);
-    else PyErr_Clear();
+    PyErr_Clear();
   }
   return t;
 }

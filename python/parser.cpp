@@ -56,8 +56,6 @@ Signature make_signature(const OpEntry& e) {
   return s;
 }
 
-bool plain_number(PyObject* o) { return PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o); }
-
 bool number_protocol(PyObject* o) {
   const PyNumberMethods* n = Py_TYPE(o)->tp_as_number;
   return n && (n->nb_index || n->nb_float) && !is_tensor(o) && !PySequence_Check(o);

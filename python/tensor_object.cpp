@@ -381,7 +381,7 @@ const Tensor& with_memory(const Tensor& t, bool storage) {
 #define FB_METHOD(name, expr)                            \
   PyObject* m_##name(PyObject* o, PyObject*) {           \
     FB_PY_BEGIN                                          \
-    const Tensor& t = unwrap(o);                         \
+    [[maybe_unused]] const Tensor& t = unwrap(o);        \
     return expr;                                         \
     FB_PY_END(nullptr)                                   \
   }

@@ -1,4 +1,6 @@
 """The text of tensors: expected texts are those of the reference."""
+import re
+
 import pytest
 
 pytest.importorskip("torch._C")
@@ -64,3 +66,15 @@ def test_subclass_and_parameter():
     assert repr(torch.nn.Parameter(torch.ones(1))) == \
         "Parameter containing:\ntensor([1.], requires_grad=True)"
     assert f"{torch.tensor(1.5):.3f}" == "1.500"
+
+
+def test_nodes_print_their_name_alone():
+    y = torch.ones(2, requires_grad=True) * 2
+    assert re.fullmatch(r"<MulBackward0 object at 0x[0-9a-f]+>", repr(y.grad_fn))
+    assert repr(type(y.grad_fn)) == "<class 'MulBackward0'>" and type(y.grad_fn).__name__ == "MulBackward0"
+
+
+def test_named_tuples_have_a_line_for_each_field():
+    result = torch.tensor([[1.0, 3.0], [4.0, 2.0]]).max(dim=1)
+    assert repr(result) == str(result) == "torch.return_types.max(\nvalues=tensor([3., 4.]),\nindices=tensor([1, 0]))"
+    assert type(result).__name__ == "max" and result.values is result[0]

@@ -15,6 +15,7 @@ import sys
 import types
 
 import torch
+from torch._ops import OpOverload, OpOverloadPacket
 
 from . import allowed
 from .builtin_calls import SPECIAL, constant
@@ -24,6 +25,7 @@ from .reach import Reach, is_torchs
 from .record import Recorder
 from .values import COMPARE, ITERATORS, VIEWS, GradMode, TensorMethod, contains_tensor, is_plain
 
+HANG_ON_ELEMENTS = (torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape)
 KNOWN_PYTHON = sys.version_info[:2] == (3, 11)
 
 
@@ -143,6 +145,8 @@ class Run:
             return self.recorder.call(f, name, args, kwargs)
         if name is not None:
             return self._operator(f, name, args, kwargs)
+        if isinstance(f, (OpOverload, OpOverloadPacket)):
+            return self._registered(f, args, kwargs)
         if isinstance(f, types.MethodType):
             if isinstance(f.__func__, types.FunctionType):
                 return self.call(f.__func__, (f.__self__, *args), kwargs)
@@ -211,6 +215,17 @@ class Run:
         if kwargs.get("requires_grad"):
             raise Unsupported("a tensor that requires grad made within the function")
         return self._counted(self.recorder.call(f, name, args, kwargs))
+
+    def _registered(self, f, args, kwargs):
+        """A call of what torch.ops gives."""
+        overloads = [f] if isinstance(f, OpOverload) else f.op_overloads
+        ours = overloads[0].namespace == "aten"
+        name = overloads[0]._opname if ours else str(f)
+        if allowed.is_unsafe(name) or any(t in HANG_ON_ELEMENTS for o in overloads for t in o.tags):
+            raise Unsupported(f"torch.ops.{f} gives values of data, or a shape that depends on them, or changes what a tensor is")
+        if not ours and not self.recorder.bare:
+            self.recorder.try_without_values(f, args, kwargs)
+        return self._operator(f, name, args, kwargs)
 
     def _counted(self, result):
         if type(result) in (tuple, list):   # how many tensors there are hangs on sizes (split, unbind)

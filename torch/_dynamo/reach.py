@@ -5,6 +5,7 @@ import functools
 import types
 
 import torch
+from torch._ops import OpOverloadPacket
 
 from . import allowed
 from .exc import Unsupported
@@ -259,6 +260,8 @@ class Reach:
             for table in ("_parameters", "_buffers", "_modules"):
                 if name in own[table]:
                     return self.outside(own[table][name], Source(f"{source.text}.{table}[{name!r}]", label=f"{source.label}.{name}"))
+        elif isinstance(obj, OpOverloadPacket):   # its overloads are made when first asked for, and stay
+            return self.outside(getattr(obj, name), source.attr(name))
         elif get is not None:
             raise Unsupported(f"{t.__name__} has a __getattr__ of its own")
         self.guards.add(f"not hasattr({source.text}, {name!r})")

@@ -7,6 +7,7 @@ nothing of. It takes tensors of the CPU alone, and raises NeedsValues where it d
 import operator
 
 import torch
+from torch._ops import OpOverload, OpOverloadPacket
 
 from . import allowed
 from .exc import Unsupported
@@ -130,6 +131,16 @@ class Recorder:
             kwargs["device"] = torch.device("meta")
         return args, kwargs
 
+    def try_without_values(self, f, args, kwargs):
+        """Runs an operator from outside on the meta device: where it cannot, its results' shapes may hang on elements."""
+        def bare(x):
+            return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="meta") if isinstance(x, torch.Tensor) else mapped(x, bare)
+        args, kwargs = bare(self.real(tuple(args))), bare(self.real(dict(kwargs)))
+        try:
+            f(*args, **kwargs)
+        except (RuntimeError, AssertionError) as error:   # NotImplementedError among them
+            raise Unsupported(f"torch.ops.{f} does not run on tensors without elements (register_fake): {error}") from None
+
     def _argument(self, x):
         if isinstance(x, torch.Tensor):
             return self.values[id(x)]
@@ -156,7 +167,8 @@ class Recorder:
         result = getattr(args[0], f)(*args[1:], **kwargs) if method else f(*args, **kwargs)
         self.steps.append(step)
         self.calls += 1
-        self._result(result, step.value, name)
+        if result is not None or not isinstance(f, (OpOverload, OpOverloadPacket)):   # operators that only write give nothing
+            self._result(result, step.value, name)
         if name in allowed.FIXED_MAKERS and isinstance(result, torch.Tensor) and not any(True for _ in values_of((step.args, step.kwargs))):
             self.fixed.append((step.value, result, result._version))
         for t, copy, _ in self.outside.values():
