@@ -6,6 +6,7 @@
 #include "dispatch/layers.h"
 #include "dispatch/levels.h"
 #include "dispatch/out_rule.h"
+#include "dispatch/repeated.h"
 #include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
 #include "dispatch/trace.h"
@@ -170,7 +171,8 @@ void run_generic_inplace(const OpEntry& op, const Value* args, Results& out) {
   op.functional->run(*op.functional, args, r);
   check_inplace_result(op, self, r[0].sizes(), r[0].dtype());
   GradMode no(false);
-  op_list<"copy_">(self, r[0]);
+  if ((op.card->forms & form::out_repeated) && has_internal_overlap(self)) write_repeated(self, r[0], fb::op<"ne">(r[0], self));
+  else op_list<"copy_">(self, r[0]);
   out.push(self);
 }
 
@@ -219,7 +221,9 @@ void run_generic_out(const OpEntry& op, const Value* args, Results& out) {
     // A truth may be written as uint8, which older programs keep masks in.
     FB_CHECK(factory || (op.card->forms & form::out_converts) || r[i].dtype() == to.dtype() || (r[i].dtype() == DType::boolean && to.dtype() == DType::u8),
              op.schema.name, ": out is of type ", to.dtype(), ", the result of type ", r[i].dtype(), "; it is not converted");
-    write_out(op, to, r[i]);
+    if ((op.card->forms & form::out_repeated) && to.sizes() == r[i].sizes() && to.device() == r[i].device() && has_internal_overlap(to))
+      write_repeated(op, args, to, r[i]);
+    else write_out(op, to, r[i]);
     out.push(to);
   }
 }

@@ -1,6 +1,7 @@
 // Tensors from sizes, and tensors like others.
 #pragma once
 #include "dispatch/call.h"
+#include "dispatch/repeated.h"
 #include "dispatch/thread_state.h"
 #include "dispatch/visible.h"
 #include "ops/create/copy.h"
@@ -89,21 +90,21 @@ FB_CARD(empty_like)
 
 struct zeros : composite<zeros> {
   static constexpr auto schema = "zeros(int[] size, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out | form::visible;
+  static constexpr uint32_t forms = form::fn | form::out | form::out_repeated | form::visible;
   static Tensor body(Ints size, DType d, OptLayout l, OptDevice dev, OptBool pin) { return zeroed(Tensor::empty(size, options_of("zeros", d, l, dev, pin))); }
 };
 FB_CARD(zeros)
 
 struct ones : composite<ones> {
   static constexpr auto schema = "ones(int[] size, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out | form::visible;
+  static constexpr uint32_t forms = form::fn | form::out | form::out_repeated | form::visible;
   static Tensor body(Ints size, DType d, OptLayout l, OptDevice dev, OptBool pin) { return filled(Tensor::empty(size, options_of("ones", d, l, dev, pin)), 1); }
 };
 FB_CARD(ones)
 
 struct full : composite<full> {
   static constexpr auto schema = "full(int[] size, Scalar fill_value, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out | form::visible;
+  static constexpr uint32_t forms = form::fn | form::out | form::out_repeated | form::visible;
   static Tensor body(Ints size, const Scalar& v, DType d, OptLayout l, OptDevice dev, OptBool pin) {
     return filled(Tensor::empty(size, options_of("full", d, l, dev, pin, type_of_value(v))), v);
   }

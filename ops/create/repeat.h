@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/levels.h"
+#include "dispatch/repeated.h"
 #include "ops/create/copy.h"
 #include "ops/view/geometry.h"
 
@@ -240,7 +241,7 @@ FB_CARD(fill_diagonal_)
 struct tril : structured<tril, symbolic> {
   static constexpr auto schema = "tril(Tensor self, int diagonal=0) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0);
-  static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out | form::out_repeated;
   template <class T> static T meta(const T& self, int64_t) {
     FB_CHECK(self.ndim() >= 2, "tril: takes at least 2 dimensions, the shape is ", self.sizes());
     return T::empty(self.sizes(), self.options());
@@ -256,7 +257,7 @@ FB_CARD(tril)
 struct triu : structured<triu, symbolic> {
   static constexpr auto schema = "triu(Tensor self, int diagonal=0) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0);
-  static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::inplace | form::out | form::out_repeated;
   template <class T> static T meta(const T& self, int64_t) {
     FB_CHECK(self.ndim() >= 2, "triu: takes at least 2 dimensions, the shape is ", self.sizes());
     return T::empty(self.sizes(), self.options());

@@ -3,6 +3,7 @@
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/out_rule.h"
+#include "dispatch/repeated.h"
 #include "dispatch/trace.h"
 #include "ops/create/fill.h"
 #include "ops/index/reads.h"
@@ -118,7 +119,7 @@ struct index_fill_ : direct<index_fill_> {
     FB_CHECK_INDEX(index.dtype() == DType::i64 || index.dtype() == DType::i32, "index_fill_: index is ", index.dtype(), ", it must be int64 or int32");
     check_index_vector("index_fill_", index);
     FB_CHECK(!value.is_complex() || self.is_complex(), "index_fill_: value ", value, " is complex, self is ", self.dtype());
-    FB_CHECK(!has_internal_overlap(self), "index_fill_: several indices of self, of shape ", self.sizes(), ", share an element; clone it first");
+    warn_repeated("index_fill_", self);
   }
   static Tensor d_self(grad<0> g, arg<1, int64_t> dim, in<2> index) { return op<"index_fill">(*g, *dim, *index, Scalar(0)); }
   using vjp = rules<wrt<0, d_self>>;

@@ -1,6 +1,7 @@
 // x[indices] and x[indices] = values.
 #pragma once
 #include "dispatch/card.h"
+#include "dispatch/repeated.h"
 #include "ops/index/indices.h"
 
 namespace fb::cards {
@@ -58,9 +59,32 @@ struct index_put_impl_ : direct<index_put_impl_> {
 };
 FB_CARD(index_put_impl_)
 
+// self holds an element in several places: what is written to each, in order, or added to it.
+inline void put_repeated(const Tensor& self, const std::vector<Tensor>& at, const Tensor& values, bool accumulate) {
+  const Tensor apart = accumulate ? op<"zeros_like">(self, DType::none, std::nullopt, std::nullopt, std::nullopt, MemoryFormat::contiguous)
+                                  : op<"clone">(self, MemoryFormat::contiguous);
+  op_list<"_index_put_impl_">(apart, at, values, accumulate, false);
+  if (accumulate) {
+    const Dims none = repeated_dims(self);
+    const Tensor place = one_of_each(self);
+    op_list<"copy_">(place, op<"add">(place, op<"sum">(apart, none, true, self.dtype())));
+    return;
+  }
+  const Tensor written = op<"zeros">(self.sizes(), DType::boolean, std::nullopt, self.device());
+  op_list<"_index_put_impl_">(written, at, op<"ones">(Ints{}, DType::boolean, std::nullopt, self.device()), false, false);
+  write_repeated(self, apart, written);
+}
+
 // Masks turn into indices once, before the kernel.
 template <class T> T put_indices(const T& self, Span<T> indices, const T& values, bool accumulate) {
   const std::vector<T> at = indices_of(self, indices);
+  if constexpr (std::is_same_v<T, Tensor>) {
+    if (has_internal_overlap(self)) {
+      warn_repeated("index_put_", self);
+      put_repeated(self, at, values, accumulate);
+      return self;
+    }
+  }
   op_list<"_index_put_impl_">(self, at, values, accumulate, false);
   return self;
 }

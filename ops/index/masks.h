@@ -3,6 +3,7 @@
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/out_rule.h"
+#include "dispatch/repeated.h"
 #include "dispatch/shape_of_values.h"
 #include "dispatch/trace.h"
 #include "ops/create/fill.h"
@@ -128,7 +129,7 @@ struct masked_fill_scalar_ : direct<masked_fill_scalar_> {
     check_masked_fill(mask);
     check_fits("masked_fill", value, self.dtype());
     FB_CHECK(is_expandable_to(mask.sizes(), self.sizes()), "masked_fill_: mask of shape ", mask.sizes(), " does not broadcast to self of shape ", self.sizes());
-    FB_CHECK(!has_internal_overlap(self), "masked_fill_: several indices of self, of shape ", self.sizes(), ", share an element; clone it first");
+    warn_repeated("masked_fill_", self);
   }
   static Tensor d_self(grad<0> g, in<1> mask) { return op<"masked_fill">(*g, *mask, Scalar(0)); }
   using vjp = rules<wrt<0, d_self>>;

@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/repeated.h"
 #include "ops/math/fits.h"
 
 namespace fb::cards {
@@ -69,6 +70,7 @@ FB_CARD(mm)
 
 struct bmm : structured<bmm, symbolic> {
   static constexpr auto schema = "bmm(Tensor self, Tensor mat2) -> Tensor";
+  static constexpr uint32_t forms = structured<bmm>::forms | form::out_repeated;
   static constexpr uint64_t linear_in = arguments(0, 1);
   template <class T> static T meta(const T& self, const T& mat2) {
     products::check_bmm("bmm", self, mat2);
@@ -140,6 +142,7 @@ FB_CARD(addbmm)
 
 struct mv : structured<mv, symbolic> {
   static constexpr auto schema = "mv(Tensor self, Tensor vec) -> Tensor";
+  static constexpr uint32_t forms = structured<mv>::forms | form::out_repeated;
   static constexpr uint64_t linear_in = arguments(0, 1);
   template <class T> static T meta(const T& self, const T& vec) {
     FB_CHECK(self.ndim() == 2 && vec.ndim() == 1, "mv: expected a matrix and a vector, got shapes ", self.sizes(), " and ", vec.sizes());

@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/out_rule.h"
+#include "dispatch/repeated.h"
 #include "ops/reduce/passes.h"
 
 namespace fb::cards {
@@ -15,6 +16,7 @@ inline void check_ordered(const char* name, DType d) {
 #define FB_EXTREME(NAME, GREATEST, TEXT)                                                                              \
   struct NAME : structured<NAME, symbolic> {                                                                                    \
     static constexpr auto schema = #NAME "(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor";                \
+    static constexpr uint32_t forms = structured<NAME>::forms | form::out_repeated;                                   \
     using passes = fb::passes::extreme<GREATEST>;                                                                     \
     template <class T> static T meta(const T& self, Ints dim, bool keepdim) {                                         \
       const uint64_t mask = reduce_mask(dim, self.ndim());                                                            \
@@ -130,6 +132,7 @@ inline DType truth_type(DType d) { return d == DType::u8 ? DType::u8 : DType::bo
 #define FB_TRUTH(NAME, TEXT)                                                                                          \
   struct NAME##_dim : structured<NAME##_dim, symbolic> {                                                                        \
     static constexpr auto schema = #NAME ".dim(Tensor self, int dim, bool keepdim=False) -> Tensor";                  \
+    static constexpr uint32_t forms = structured<NAME##_dim>::forms | form::out_repeated;                             \
     using passes = fb::passes::NAME;                                                                                  \
     template <class T> static T meta(const T& self, int64_t dim, bool keepdim) {                                      \
       return reduced(self, {dim}, keepdim, truth_type(self.dtype()));                                                 \
@@ -140,6 +143,7 @@ inline DType truth_type(DType d) { return d == DType::u8 ? DType::u8 : DType::bo
   FB_CARD(NAME##_dim)                                                                                                 \
   struct NAME##_dims : structured<NAME##_dims, symbolic> {                                                                      \
     static constexpr auto schema = #NAME ".dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor";         \
+    static constexpr uint32_t forms = structured<NAME##_dims>::forms | form::out_repeated;                            \
     using passes = fb::passes::NAME;                                                                                  \
     template <class T> static T meta(const T& self, std::optional<Ints> dim, bool keepdim) {                          \
       const uint64_t mask = dim ? reduce_mask(*dim, self.ndim(), false) : ~uint64_t(0);                               \

@@ -5,6 +5,7 @@
 #include "dispatch/call.h"
 #include "dispatch/thread_state.h"
 #include "dispatch/out_rule.h"
+#include "dispatch/repeated.h"
 #include "ops/reduce/passes.h"
 #include "ops/reduce/shape.h"
 
@@ -32,7 +33,7 @@ inline Tensor deviation_gradient(const Tensor& g, const Tensor& self, const Tens
 #define FB_SPREAD(NAME, ROOT, TEXT)                                                                                   \
   struct NAME##_spread : structured<NAME##_spread, symbolic> {                                                                               \
     static constexpr auto schema = #NAME ".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor"; \
-    static constexpr uint32_t forms = structured<NAME##_spread, symbolic>::forms | form::out_converts;               \
+    static constexpr uint32_t forms = structured<NAME##_spread, symbolic>::forms | form::out_converts | form::out_repeated; \
     template <class T> static T meta(const T& self, Ints dim, std::optional<Scalar>, bool keepdim) {                  \
       check_spread_type(#NAME, self.dtype());                                                                         \
       return reduced(self, dim, keepdim, to_real(self.dtype()));                                                      \
@@ -49,7 +50,7 @@ inline Tensor deviation_gradient(const Tensor& g, const Tensor& self, const Tens
   FB_CARD(NAME##_spread)                                                                                                       \
   struct NAME##_dim : composite<NAME##_dim> {                                                                         \
     static constexpr auto schema = #NAME ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor"; \
-    static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_converts;                       \
+    static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_converts | form::out_repeated;  \
     static Tensor body(const Tensor& self, std::optional<Ints> dim, bool unbiased, bool keepdim) {                    \
       return op<#NAME ".correction">(self, dim, Scalar(unbiased ? 1 : 0), keepdim);                                   \
     }                                                                                                                 \
@@ -112,7 +113,7 @@ struct linalg_vector_norm : structured<linalg_vector_norm, symbolic> {
   static constexpr auto schema =
       "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
   using passes = fb::passes::vector_norm;
-  static constexpr uint32_t forms = form::fn | form::out;
+  static constexpr uint32_t forms = form::fn | form::out | form::out_repeated;
   static constexpr auto grad_name = "LinalgVectorNormBackward0";
   template <class T> static T meta(const T& self, Scalar ord, Ints dim, bool keepdim, DType dtype) {
     FB_CHECK(self.is_floating() || self.is_complex(), "vector_norm takes floating and complex types, the input is ", self.dtype());
@@ -148,6 +149,7 @@ FB_CARD(linalg_vector_norm)
   };                                                                                                                  \
   FB_CARD(CARD)
 FB_NORM(norm_dim_dtype, "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor", "NormBackward3",
+  static constexpr uint32_t forms = lowered<norm_dim_dtype>::forms | form::out_repeated;
   static Tensor lowering(const Tensor& self, std::optional<Scalar> p, Ints dim, bool keepdim, DType dtype) {
     return op<"linalg_vector_norm">(self, order(p), dim, keepdim, dtype);
   }
@@ -155,6 +157,7 @@ FB_NORM(norm_dim_dtype, "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1]
     return vector_norm_gradient(*g, *self, order(*p).to_double(), *norm, *dim, *keepdim);
   })
 FB_NORM(norm_dim, "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", "NormBackward1",
+  static constexpr uint32_t forms = lowered<norm_dim>::forms | form::out_repeated;
   static Tensor lowering(const Tensor& self, std::optional<Scalar> p, Ints dim, bool keepdim) {
     return op<"linalg_vector_norm">(self, order(p), dim, keepdim);
   }

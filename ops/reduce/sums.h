@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/out_rule.h"
+#include "dispatch/repeated.h"
 #include "ops/reduce/passes.h"
 
 namespace fb::cards {
@@ -23,7 +24,7 @@ FB_CARD(sum)
 struct sum_dim : structured<sum_dim, symbolic> {
   static constexpr auto schema = "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
   using passes = fb::passes::sum;
-  static constexpr uint32_t forms = structured<sum_dim>::forms | form::out_converts;
+  static constexpr uint32_t forms = structured<sum_dim>::forms | form::out_converts | form::out_repeated;
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, Ints dim, bool keepdim, DType dtype) {
     return reduced(self, dim, keepdim, sum_type(self.dtype(), dtype));
@@ -38,7 +39,7 @@ FB_CARD(sum_dim)
 struct nansum : structured<nansum, symbolic> {
   static constexpr auto schema = "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
   using passes = fb::passes::nansum;
-  static constexpr uint32_t forms = structured<nansum>::forms | form::out_converts;
+  static constexpr uint32_t forms = structured<nansum>::forms | form::out_converts | form::out_repeated;
   template <class T> static T meta(const T& self, Ints dim, bool keepdim, DType dtype) {
     FB_CHECK(!self.is_complex(), "nansum: the input is ", self.dtype(), "; complex types have no such sum");
     return reduced(self, dim, keepdim, sum_type(self.dtype(), dtype));
@@ -115,7 +116,7 @@ FB_CARD(prod)
 struct prod_dim : structured<prod_dim, symbolic> {
   static constexpr auto schema = "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
   using passes = fb::passes::prod;
-  static constexpr uint32_t forms = structured<prod_dim>::forms | form::out_converts;
+  static constexpr uint32_t forms = structured<prod_dim>::forms | form::out_converts | form::out_repeated;
   template <class T> static T meta(const T& self, int64_t dim, bool keepdim, DType dtype) {
     return reduced(self, {dim}, keepdim, sum_type(self.dtype(), dtype));
   }

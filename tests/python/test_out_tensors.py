@@ -1,4 +1,6 @@
 """out=: the types that it may have, the memory that it may share, and the version that a write leaves."""
+import warnings
+
 import pytest
 import torch
 
@@ -84,6 +86,59 @@ def test_pointwise_by_several_operands():
 def test_one_element_that_stands_in_many_places_is_not_written(call):
     with pytest.raises(RuntimeError):
         call(torch.zeros(x.shape[-1]).expand(x.shape))
+
+
+CUBE = torch.arange(1.0, 25.0).view(2, 3, 4)
+REPEATED = {  # a call, what it writes to, and what PyTorch leaves there: a reduction takes in all that comes to one place
+    "sum": (lambda o: torch.sum(CUBE, 1, out=o), torch.zeros(1, 4).expand(2, 4), [[66.0, 72, 78, 84]] * 2),
+    "sum, kept": (lambda o: torch.sum(CUBE, 1, True, out=o), torch.zeros(1, 1, 4).expand(2, 1, 4), [[[66.0, 72, 78, 84]]] * 2),
+    "sum, converted": (lambda o: torch.sum(CUBE, 1, out=o), torch.zeros(1, 4, dtype=torch.float64).expand(2, 4), [[66.0, 72, 78, 84]] * 2),
+    "amax": (lambda o: torch.amax(CUBE, (0,), out=o), torch.zeros(3, 1).expand(3, 4), [[16.0] * 4, [20.0] * 4, [24.0] * 4]),
+    "amin": (lambda o: torch.amin(CUBE, (0,), out=o), torch.zeros(1, 1).expand(3, 4), [[1.0] * 4] * 3),
+    "prod": (lambda o: torch.prod(CUBE, 2, out=o), torch.zeros(2, 1).expand(2, 3), [[479001600.0] * 3, [1295295027609600.0] * 3]),
+    "norm": (lambda o: torch.norm(CUBE, 1, 2, out=o), torch.zeros(2, 1).expand(2, 3), [[78.0] * 3, [222.0] * 3]),
+    "norm of order 0": (lambda o: torch.norm(CUBE, 0, 2, out=o), torch.zeros(2, 1).expand(2, 3), [[12.0] * 3] * 2),
+    "std": (lambda o: torch.std(CUBE, 2, out=o), torch.zeros(2, 1).expand(2, 3), [[13 ** 0.5] * 3] * 2),
+    "var": (lambda o: torch.var(CUBE, 2, False, out=o), torch.zeros(2, 1).expand(2, 3), [[143 / 12] * 3] * 2),
+    "all": (lambda o: torch.all(CUBE > 1, 2, out=o), torch.zeros(1, 3, dtype=torch.bool).expand(2, 3), [[False, True, True]] * 2),
+    "any": (lambda o: torch.any(CUBE > 20, 2, out=o), torch.zeros(1, 3, dtype=torch.bool).expand(2, 3), [[False, False, True]] * 2),
+    "tril": (lambda o: torch.tril(CUBE[:, :, 0], out=o), torch.zeros(3).expand(2, 3), [[13.0, 17, 0]] * 2),
+    "bmm": (lambda o: torch.bmm(CUBE, CUBE.mT, out=o), torch.zeros(3, 1).expand(2, 3, 3), [[[1310.0] * 3, [1670.0] * 3, [2030.0] * 3]] * 2),
+    "mv": (lambda o: torch.mv(CUBE[0], CUBE[0, 0], out=o), torch.zeros(1).expand(3), [110.0] * 3),
+    "zeros": (lambda o: torch.zeros(2, 3, out=o), torch.ones(3).expand(2, 3), [[0.0] * 3] * 2),
+    "full": (lambda o: torch.full((2, 3), 5.0, out=o), torch.ones(3).expand(2, 3), [[5.0] * 3] * 2),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_one_element_in_many_places_of_out(name):
+    call, out, want = REPEATED[name]
+    out = out._base.clone().expand(out.shape)
+    assert call(out) is out
+    torch.testing.assert_close(out, torch.tensor(want, dtype=out.dtype))
+
+
+I, ROW = torch.tensor, [1.0, 2.0, 3.0]
+REPEATED_IN_PLACE = {
+    "tril_": (lambda o: o.tril_(), [1.0, 0, 0], False), "triu_": (lambda o: o.triu_(), [0.0, 2, 3], False), "fill_": (lambda o: o.fill_(2), [2.0] * 3, False),
+    "masked_fill_": (lambda o: o.masked_fill_(I([[True, False, False], [False, False, True]]), 5), [5.0, 2, 5], True),
+    "index_fill_": (lambda o: o.index_fill_(1, I([1]), 5), [1.0, 5, 3], True),
+    "index_put_": (lambda o: o.index_put_((I([0, 1]),), I([[9.0, 2, 3], [1, 8, 3]])), [1.0, 8, 3], True),
+    "index_put_ of elements": (lambda o: o.index_put_((I([0, 1]), I([0, 2])), I([9.0, 7])), [9.0, 2, 7], True),
+    "index_put_ by a mask": (lambda o: o.index_put_((I([[True, False, False], [False, False, True]]),), I([9.0, 7])), [9.0, 2, 7], True),
+    "index_put_ that adds": (lambda o: o.index_put_((I([0, 1, 1]),), I(10.0), accumulate=True), [31.0, 32, 33], True),
+    "subscript": (lambda o: o.__setitem__([0], 5), [5.0] * 3, True),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED_IN_PLACE)
+def test_one_element_in_many_places_of_self(name):
+    call, want, said = REPEATED_IN_PLACE[name]
+    o = torch.tensor(ROW).expand(2, 3)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        call(o)
+    assert o.tolist() == [want] * 2 and any("share an element" in str(w.message) for w in seen) == said
 
 
 @pytest.mark.parametrize("i", [0, 1])

@@ -9,8 +9,8 @@ from sweep.columns import ERRORS, column, packet, rows, where
 from sweep.compare import flat, same_bits
 from sweep.tensors import Arguments, is_tensor_case
 
-# In-place forms that take tensors whose elements share memory: all get one value.
-OVERLAP = ("fill_", "masked_fill_", "index_fill_")
+# Operators that write to tensors whose elements share memory, as the reference does.
+OVERLAP = ("fill_", "masked_fill_", "index_fill_", "index_put_")
 
 
 def callables(name, forms):
@@ -138,7 +138,8 @@ def in_place(name, taken, filled, want, at, exact):
         assert got is x, at + f"{label} does not give back its argument"
         assert x._version > version, at + f"{label} leaves the version"
         assert same_bits(x, result.to(x.dtype)), at + f"{label} gives {x}, the functional form {result}"
-        if not taken.views and not name.startswith(OVERLAP) and x.numel() > 1 and x.dim() > 0 and x.shape[0] > 1:
+        shares = name.startswith(OVERLAP) or taken.forms & registry.REPEATED
+        if not taken.views and not shares and x.numel() > 1 and x.dim() > 0 and x.shape[0] > 1:
             args, kwargs = filled.fresh()
             spread = args[0][:1].expand(args[0].shape)
             try:
@@ -196,7 +197,11 @@ def writes_out(overload, taken, filled, want, at):
                 "a tensor that requires a gradient",
             )
     if all(w.numel() > 1 for w in want):
-        refused([torch.empty(1, dtype=w.dtype).expand(w.shape) for w in want], "a tensor whose elements share memory")
+        outs = [torch.empty(1, dtype=w.dtype).expand(w.shape) for w in want]
+        if overload.forms & registry.REPEATED:
+            call(outs)
+        else:
+            refused(outs, "a tensor whose elements share memory")
     if (
         taken.kind == "pointwise"
         and isinstance(filled.args[0], torch.Tensor)

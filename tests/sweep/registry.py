@@ -6,6 +6,7 @@ import re
 import torch
 
 FN, METHOD, INPLACE, OUT, NN, HIDDEN, SPECIAL, FN_INPLACE = (1 << i for i in range(8))
+REPEATED = 1 << 23  # what is written may hold one element in several places
 PREFIXES = {"special_": "special", "linalg_": "linalg", "fft_": "fft"}
 
 
