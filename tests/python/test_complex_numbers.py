@@ -1,4 +1,6 @@
-"""Complex numbers: complex32, which is kept and converted but not computed in."""
+"""Complex numbers: complex32, which is kept and converted but not computed in, and operands that are lazily conjugated or negated."""
+import cmath
+
 import pytest
 import torch
 
@@ -43,3 +45,32 @@ def test_complex32_is_filled():
     assert t.tolist() == [1 + 2j, 1 + 2j]
     t[0] = 5j
     assert t.tolist() == [5j, 1 + 2j]
+
+
+def functions():
+    return [("exp", cmath.exp), ("sqrt", cmath.sqrt), ("sigmoid", lambda z: 1 / (1 + cmath.exp(-z))), ("neg", lambda z: -z),
+            ("square", lambda z: z * z)]
+
+
+@pytest.mark.parametrize("name, f", functions())
+@pytest.mark.parametrize("lazy_out", [False, True])
+def test_operands_are_conjugated_whatever_out_is(name, f, lazy_out):
+    a = torch.tensor([-1 + 2.5j, 1 + 1j], dtype=torch.complex128)
+    out = torch.zeros(2, dtype=torch.complex128)
+    if lazy_out:
+        out = out.conj()
+    r = getattr(torch, name)(a.conj(), out=out)
+    assert r is out and out.is_conj() == lazy_out
+    want = torch.tensor([f(z.conjugate()) for z in a.tolist()], dtype=torch.complex128)
+    assert torch.allclose(out, want, rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("lazy_out", [False, True])
+def test_operands_are_negated_whatever_out_is(lazy_out):
+    z = torch.tensor([1 + 1j, -2 - 3j], dtype=torch.complex128)
+    x = z.conj().imag
+    assert x.is_neg() and x.tolist() == [-1.0, 3.0]
+    out = torch.zeros(2, dtype=torch.complex128).conj().imag if lazy_out else torch.zeros(2, dtype=torch.float64)
+    assert torch.add(x, x, out=out).tolist() == [-2.0, 6.0]
+    assert torch.where(x > 0, x, 5 * x, out=out).tolist() == [-5.0, 3.0]
+    assert torch.mul(x, 2, out=out).tolist() == [-2.0, 6.0]
