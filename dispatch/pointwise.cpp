@@ -388,7 +388,11 @@ void run_pointwise(const OpEntry& op, const Value* args, Results& res) {
     const bool own_type = p.nin == 1 && !pr.int_to_float && (pr.result == ResultType::same || (pr.result == ResultType::real && !is_complex(common)));
     const bool exact = op.card->forms & form::out_exact || (own_type && !(op.card->forms & form::out_converts));
     FB_CHECK(!exact || out.dtype() == result, op.schema.name, ": out is of type ", out.dtype(), ", the result of type ", result, "; it is not converted");
+    const bool laid_out = !(out.sizes() == shape.span());  // as a fresh result would be
+    Dims strides;
+    if (laid_out) strides = output_strides(p.operands, p.nin, shape);
     prepare_out(op, out, shape, result);
+    if (laid_out && !(out.strides() == strides.span())) op_list<"as_strided_">(out, shape, strides, out.offset());
   }
   if (out->flags & (kConj | kNeg)) {  // write through a plain tensor; copy_ knows the bits
     const Tensor plain = run_pointwise_body(op.schema.name.c_str(), run, body, p.operands, p.nin, c.bool_operands, common, result, p.attrs, nullptr);
