@@ -147,6 +147,9 @@ void run_direct(const OpEntry& op, const Value* args, Results& out) {
 void run_lowered(const OpEntry& op, const Value* args, Results& out) {
   GradMode no(false);
   op.card->body(op, args, out);
+  if (op.schema.writes) return;
+  for (int i = 0; i < out.size(); ++i)  // what the body made it from is seen by nobody: to the caller it is no view
+    if (out[i].defined() && out[i]->tracked_view && !(out[i]->flags & kLayered)) out[i] = out[i].alias();
 }
 
 void run_view(const OpEntry& op, const Value* args, Results& out) { op.card->view(op, args, out); }
