@@ -190,3 +190,22 @@ def test_first_nan_of_a_long_row(n):
                 value, at = extreme(z, 0)
                 assert value.isnan() and at.item() == places[0]
             assert z.argmax().item() == places[0] == z.argmin().item()
+
+
+def test_results_that_no_gradient_needs_may_be_written():
+    x = torch.tensor([0.1, 0.5, -0.3], dtype=torch.float64, requires_grad=True)
+    v = x.var()
+    v.add_(1)
+    v.backward()
+    torch.testing.assert_close(x.grad, (x - x.mean()).detach(), rtol=1e-14, atol=0)  # 2 / (n - 1) of it
+    x.grad = None
+    v, m = torch.var_mean(x)
+    v.mul_(3)
+    (v + m).backward()
+    torch.testing.assert_close(x.grad, (3 * (x - x.mean()) + 1 / 3).detach(), rtol=1e-14, atol=0)
+    x.grad = None
+    y = x.erfinv()
+    want = math.sqrt(math.pi) * y.detach().square().exp()
+    y.mul_(2)
+    y.sum().backward()
+    torch.testing.assert_close(x.grad, want, rtol=1e-14, atol=0)
