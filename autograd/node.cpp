@@ -372,6 +372,9 @@ void check_inplace(const Tensor& t, const char* op_name) {
     const Tensor& base = m->view->base;
     FB_CHECK(!(base->requires_grad && is_leaf(base)), op_name, ": the tensor of shape ", t.sizes(),
              " is a view of a leaf that requires grad (shape ", base.sizes(), "), which may not be written in place");
+    // The leaf may itself be a view of something that needs no gradient.
+    FB_CHECK(base->requires_grad || !t->requires_grad, op_name, ": the tensor of shape ", t.sizes(), is_leaf(t) ? " is" : " is a view of",
+             " a leaf that requires grad, which may not be written in place");
   }
   FB_CHECK(!(t->requires_grad && is_leaf(t)), op_name, ": the tensor of shape ", t.sizes(),
            " is a leaf that requires grad, which may not be written in place; use torch.no_grad() or detach()");

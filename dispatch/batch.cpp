@@ -203,6 +203,28 @@ void run_lowering(const OpEntry& op, const Value* args, Results& out, const Ref<
   op.card->body(op, v.data(), out);
 }
 
+// Whether t, or what it wraps at levels further out, is differentiated.
+bool is_differentiated(const Tensor& t) {
+  for (Tensor x = t; x.defined();) {
+    if (x->flags & (kDual | (tls.grad_enabled ? kRequiresGrad : 0))) return true;
+    const Wrapped* w = wrapped_in(x);
+    if (!w) return false;
+    x = w->inner;
+  }
+  return false;
+}
+bool history_is_lost(const OpEntry& op, const Value* args, const Results& out) {
+  for (int i = 0; i < out.size(); ++i)
+    if (!out[i].defined() || is_differentiated(out[i])) return false;
+  for (size_t i = 0; i < op.schema.args.size(); ++i) {
+    if (args[i].tag == Tag::tensor && is_differentiated(args[i].tensor())) return true;
+    if (args[i].tag == Tag::tensors)
+      for (const Tensor& t : args[i].tensor_list())
+        if (t.defined() && is_differentiated(t)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool is_random(const OpEntry& op) {
@@ -227,7 +249,15 @@ void run_batched(const OpEntry& op, const Value* args, Results& out, const Ref<L
       return write_over(c, f, args);
     }
   }
-  if (kind == CardKind::lowered && !rule_of(f)) return run_lowering(op, args, out, level);
+  if (kind == CardKind::lowered && !rule_of(f)) {
+    run_lowering(op, args, out, level);
+    if (!op.card->vjp || op.schema.writes || !history_is_lost(op, args, out)) return;
+    // A part of the lowering has no derivative: that of the card is taken, for each example.
+    out.clear();
+    BatchCall each(op, args, out, level);
+    Outside outside(*level);
+    return batch_loop(each);
+  }
   BatchCall call(op, args, out, level);
   BatchCall* c = &call;
   std::optional<BatchCall> again;

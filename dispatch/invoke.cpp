@@ -150,6 +150,9 @@ void run_lowered(const OpEntry& op, const Value* args, Results& out) {
   BelowAutograd below;
   GradMode no(false);
   op.card->body(op, args, out);
+  if (op.schema.writes) return;
+  for (int i = 0; i < out.size(); ++i)  // what the body made it from is seen by nobody: to the caller it is no view
+    if (out[i].defined() && out[i]->tracked_view && !(out[i]->flags & kLayered)) out[i] = out[i].alias();
 }
 
 void run_view(const OpEntry& op, const Value* args, Results& out) { op.card->view(op, args, out); }
@@ -259,11 +262,11 @@ void run_resolved(const OpEntry& op, const Value* args, Results& out, Flags flag
   keep.reserve(op.schema.args.size());
   lists.reserve(op.schema.args.size());
   auto real = [](const Tensor& t) { return !t.defined() || !(t->flags & (kConj | kNeg)) ? t : op_list<"clone">(t)[0]; };
-  bool self_written = false;
+  uint64_t written = 0;
   for (size_t i = 0; i < op.schema.args.size(); ++i) {
     v[i] = args[i];
     if (args[i].tag == Tag::tensor && (args[i].t->flags & (kConj | kNeg))) {
-      if (op.schema.args[i].written) self_written = true;
+      if (op.schema.args[i].written) written |= uint64_t(1) << i;
       keep.push_back(real(args[i].tensor()));
       v[i] = Value(keep.back());
     } else if (args[i].tag == Tag::tensors) {
@@ -273,11 +276,13 @@ void run_resolved(const OpEntry& op, const Value* args, Results& out, Flags flag
     }
   }
   op.run(op, v, out);
-  if (self_written) {  // the copy was written; bring it home through copy_, which takes the bits
+  for (; written; written &= written - 1) {  // the copy was written; bring it home through copy_, which takes the bits
     GradMode no(false);
-    const Tensor self = args[0].tensor();
-    op_list<"copy_">(self, v[0].tensor());
-    out[0] = self;
+    const int i = __builtin_ctzll(written);
+    const Tensor home = args[i].tensor(), copy = v[i].tensor();
+    op_list<"copy_">(home, copy);
+    for (int k = 0; k < out.size(); ++k)
+      if (out[k].is(copy)) out[k] = home;
   }
   born(op, out);
 }

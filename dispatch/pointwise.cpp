@@ -3,6 +3,7 @@
 #include "dispatch/out_exact.h"
 #include "dispatch/out_rule.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "dispatch/call.h"
@@ -339,7 +340,21 @@ const KernelRecord& pointwise_kernel(const OpEntry& op) {
 
 }  // namespace
 
+// A call with out=, whose operands are read through copies where they have bits.
+static bool run_out_of_plain(const OpEntry& op, const Value* args, Results& res) {
+  const size_t n = op.functional->schema.args.size();
+  auto has_bits = [](const Value& v) { return v.tag == Tag::tensor && (v.t->flags & (kConj | kNeg)); };
+  if (n >= 16 || std::none_of(args, args + n, has_bits)) return false;
+  Value v[16];
+  Tensor keep[16];
+  for (size_t i = 0; i < n; ++i) v[i] = has_bits(args[i]) ? Value(keep[i] = op_list<"clone">(args[i].tensor())[0]) : args[i];
+  v[n] = args[n];
+  run_pointwise(op, v, res);
+  return true;
+}
+
 void run_pointwise(const OpEntry& op, const Value* args, Results& res) {
+  if (op.form == OpForm::out && run_out_of_plain(op, args, res)) return;
   const PointwiseCard& c = *op.card->pointwise;
   Prepared p;
   prepare(op, args, p);
@@ -373,7 +388,11 @@ void run_pointwise(const OpEntry& op, const Value* args, Results& res) {
     const bool own_type = p.nin == 1 && !pr.int_to_float && (pr.result == ResultType::same || (pr.result == ResultType::real && !is_complex(common)));
     const bool exact = op.card->forms & form::out_exact || (own_type && !(op.card->forms & form::out_converts));
     FB_CHECK(!exact || out.dtype() == result, op.schema.name, ": out is of type ", out.dtype(), ", the result of type ", result, "; it is not converted");
+    const bool laid_out = !(out.sizes() == shape.span());  // as a fresh result would be
+    Dims strides;
+    if (laid_out) strides = output_strides(p.operands, p.nin, shape);
     prepare_out(op, out, shape, result);
+    if (laid_out && !(out.strides() == strides.span())) op_list<"as_strided_">(out, shape, strides, out.offset());
   }
   if (out->flags & (kConj | kNeg)) {  // write through a plain tensor; copy_ knows the bits
     const Tensor plain = run_pointwise_body(op.schema.name.c_str(), run, body, p.operands, p.nin, c.bool_operands, common, result, p.attrs, nullptr);

@@ -189,6 +189,12 @@ void store_number(char* to, DType d, PyObject* o) {
     const int64_t lo = is_signed(d) ? -(int64_t(1) << (bits - 1)) : 0, hi = is_signed(d) ? (int64_t(1) << (bits - 1)) - 1 : (int64_t(1) << bits) - 1;
     FB_CHECK(v >= lo - (is_signed(d) ? 0 : hi) && v <= hi, "value ", v, " does not fit in type ", d, ", whose range is ", lo, " to ", hi);
   }
+  if (d == DType::c32) {
+    const cdouble c = s.to_complex();
+    const half pair[2] = {half(float(c.re)), half(float(c.im))};
+    std::memcpy(to, pair, sizeof pair);
+    return;
+  }
   visit_types<uint8_t, int8_t, int16_t, int32_t, int64_t, half, float, double, cfloat, cdouble, bool, bfloat16, uint16_t, uint32_t, uint64_t,
               float8_e5m2, float8_e4m3fn>(d, [&]<class T>() { *reinterpret_cast<T*>(to) = s.to<T>(); });
 }
@@ -384,6 +390,10 @@ PyObject* m_numpy(PyObject* self, PyObject* args, PyObject* kw) {
 }
 
 PyObject* number_at(const char* p, DType d) {
+  if (d == DType::c32) {
+    const half* const pair = reinterpret_cast<const half*>(p);
+    return PyComplex_FromDoubles(float(pair[0]), float(pair[1]));
+  }
   PyObject* r = nullptr;
   visit_types<uint8_t, int8_t, int16_t, int32_t, int64_t, half, float, double, cfloat, cdouble, bool, bfloat16, uint16_t, uint32_t, uint64_t,
               float8_e5m2, float8_e4m3fn>(d, [&]<class T>() {

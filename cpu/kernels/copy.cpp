@@ -10,6 +10,35 @@
 namespace fb {
 namespace {
 
+// The parts of complex numbers, side by side: (..., 2), as they lie in memory.
+Tensor parts(const Tensor& t) {
+  Dims sizes(t.sizes()), strides(t.strides());
+  for (int64_t i = 0; i < strides.size(); ++i) strides[i] *= 2;
+  sizes.push_back(2);
+  strides.push_back(1);
+  const Tensor p = t.alias(sizes, strides, 2 * t.offset());
+  p->dtype = to_real(t.dtype());
+  p->conj = p->neg = false;
+  return p;
+}
+
+void copy_into(const Tensor& self, const Tensor& src);
+
+// From or to complex32, whose parts are converted by themselves.
+void convert_complex32(const Tensor& self, const Tensor& src) {
+  if (src.dtype() == DType::c32) {
+    const Tensor wide = Tensor::empty(src.sizes(), {DType::c64, Device()});
+    copy_into(parts(wide), parts(src));
+    wide->conj = src.is_conj();
+    wide->neg = src.is_neg();
+    return copy_into(self, wide);
+  }
+  const Tensor wide = Tensor::empty(self.sizes(), {DType::c128, Device()}), narrow = Tensor::empty(self.sizes(), {DType::c32, Device()});
+  copy_into(wide, src);
+  copy_into(parts(narrow), parts(wide));
+  copy_into(self, narrow);
+}
+
 void copy_into(const Tensor& self, const Tensor& src) {
   const DType to = self.dtype(), from = src.dtype();
   if (!src.device().is_cpu())
@@ -20,7 +49,7 @@ void copy_into(const Tensor& self, const Tensor& src) {
     if (self.data() == src.data()) return;
     if (!may_overlap(self, src)) return copy_bytes(self.ptr<char>(), src.ptr<char>(), self.numel() * self.item_bytes());
   }
-  if (to != from && (to == DType::c32 || from == DType::c32)) raise_not_implemented("conversion between ", from, " and ", to, " is not there yet");
+  if (to != from && (to == DType::c32 || from == DType::c32)) return convert_complex32(self, src);
   FB_CHECK(!has_internal_overlap(self), "copy_: several elements of self (shape ", self.sizes(), ", strides ", self.strides(),
            ") are one place in memory; clone() it before it is written");
   if (fb::is_complex(from) && !fb::is_complex(to))
@@ -55,7 +84,13 @@ void fill_value(const Tensor& self, Scalar v) {
   if (self.numel() == 0) return;
   if (v.is_complex() && self.is_conj()) v = Scalar(cdouble(v.to_complex().re, -v.to_complex().im));
   alignas(16) char bytes[16] = {};
-  const bool known = visit_types<uint8_t, int8_t, int16_t, int32_t, int64_t, half, float, double, cfloat, cdouble, bool, bfloat16, uint16_t,
+  if (self.dtype() == DType::c32) {
+    const cdouble c = v.to_complex();
+    const double sign = self.is_neg() ? -1 : 1;
+    const half pair[2] = {half(float(sign * c.re)), half(float(sign * c.im))};
+    std::memcpy(bytes, pair, sizeof pair);
+  }
+  const bool known = self.dtype() == DType::c32 || visit_types<uint8_t, int8_t, int16_t, int32_t, int64_t, half, float, double, cfloat, cdouble, bool, bfloat16, uint16_t,
                                  uint32_t, uint64_t, float8_e5m2, float8_e4m3fn>(self.dtype(), [&]<class T>() {
     T x = v.to<T>();
     if (self.is_neg()) {
@@ -75,6 +110,10 @@ void zero_cpu(const Tensor& self) { fill_value(self, Scalar(0)); }
 
 Scalar value_of(const Tensor& self) {
   Scalar out;
+  if (self.dtype() == DType::c32) {
+    const half* const p = static_cast<const half*>(self.data());
+    return Scalar(cdouble(float(p[0]), float(p[1])));
+  }
   const bool known = visit_types<uint8_t, int8_t, int16_t, int32_t, int64_t, half, float, double, cfloat, cdouble, bool, bfloat16, uint16_t,
                                  uint32_t, uint64_t, float8_e5m2, float8_e4m3fn>(self.dtype(), [&]<class T>() {
     const T x = *self.ptr<T>();

@@ -38,24 +38,16 @@ template <class T> int64_t place_of(const T* x, int64_t n, T best) {
   return 0;
 }
 
-// A run of a row through the tree's loops, block by block: the value does not depend on the order.
-template <class T> T best_of(const T* x, int64_t n, const ReduceBody& body, bool greatest) {
-  T best{};
-  for (int64_t i = 0; i < n; i += tree::block) {
-    T b;
-    body.rows(&b, x + i, 0, 1, n - i < tree::block ? n - i : tree::block, nullptr, 0);
-    if (i == 0 || (is_nan(b) && !is_nan(best)) || (greatest ? b > best : b < best)) best = b;
+// The first extreme so far. Blocks and pieces of a row are seen from its begin on.
+template <class T> struct Extreme {
+  T value{};
+  int64_t place = -1;
+  bool gives_way_to(T v, bool greatest) const {
+    return place < 0 || (!is_nan(value) && (is_nan(v) || (greatest ? v > value : v < value)));
   }
-  return best;
-}
+};
 
-// Rows of n elements `step` apart, one after another; columns: m rows that start side by side.
-template <class T>
-void rows(T* value, int64_t* place, const T* x, int64_t n, const ReduceBody& body, bool greatest) {
-  const T b = best_of(x, n, body, greatest);
-  if (value) *value = b;
-  if (place) *place = place_of(x, n, b);
-}
+// m rows of n elements `step` apart that start side by side.
 template <class T, bool greatest>
 void columns(T* __restrict value, int64_t* __restrict place, const T* x, int64_t m, int64_t n, int64_t step) {
   for (int64_t j = 0; j < m; ++j) {
@@ -128,20 +120,49 @@ void extreme_along(const Tensor* values, const Tensor* places, const Tensor& sel
       });
       return;
     }
-    parallel_for(0, outer * inner, std::max<int64_t>(1, 32768 / n), [&](int64_t a, int64_t z) {
-      const bool straight = direct && (step == 1 || n == 1);
-      std::unique_ptr<T[]> buffer(straight ? nullptr : new T[size_t(n)]);
-      for (int64_t k = a; k < z; ++k) {
-        const int64_t at = offset_of(k / inner, k % inner);
-        const T* x = reinterpret_cast<const T*>(data) + at;
+    // Each row by itself, block by block through the tree's loops; a long one in pieces, which threads share.
+    const bool straight = direct && (step == 1 || n == 1);
+    constexpr int64_t kPiece = 32 * tree::block;
+    auto piece = [&](int64_t k, int64_t i0, int64_t i1, T* buffer) {
+      const char* row = data + offset_of(k / inner, k % inner) * item;
+      Extreme<T> e;
+      for (int64_t i = i0; i < i1; i += tree::block) {
+        const int64_t m = std::min(tree::block, i1 - i);
+        const T* x = reinterpret_cast<const T*>(row) + i;
         if (!straight) {
-          convert_run(reinterpret_cast<char*>(buffer.get()), sizeof(T), c, data + at * item, step * item, self.dtype(), n);
-          x = buffer.get();
+          convert_run(reinterpret_cast<char*>(buffer), sizeof(T), c, row + i * step * item, step * item, self.dtype(), m);
+          x = buffer;
         }
         T v;
-        int64_t p = 0;
-        rows<T>(&v, places ? &p : nullptr, x, n, body, greatest);
-        put(k, &v, &p, 1);
+        body.rows(&v, x, 0, 1, m, nullptr, 0);
+        if (e.gives_way_to(v, greatest)) e = {v, i + (places ? place_of(x, m, v) : 0)};
+      }
+      return e;
+    };
+    const int64_t count = outer * inner, pieces = (n + kPiece - 1) / kPiece;
+    auto room = [&] { return std::unique_ptr<T[]>(straight ? nullptr : new T[size_t(std::min(n, tree::block))]); };
+    if (pieces > 1) {
+      std::unique_ptr<Extreme<T>[]> found(new Extreme<T>[size_t(count * pieces)]);
+      parallel_for(0, count * pieces, 1, [&](int64_t a, int64_t z) {
+        const auto buffer = room();
+        for (int64_t u = a; u < z; ++u) {
+          const int64_t i0 = u % pieces * kPiece;
+          found[size_t(u)] = piece(u / pieces, i0, std::min(n, i0 + kPiece), buffer.get());
+        }
+      });
+      for (int64_t k = 0; k < count; ++k) {
+        Extreme<T> e;
+        for (int64_t j = 0; j < pieces; ++j)
+          if (const Extreme<T>& f = found[size_t(k * pieces + j)]; e.gives_way_to(f.value, greatest)) e = f;
+        put(k, &e.value, &e.place, 1);
+      }
+      return;
+    }
+    parallel_for(0, count, std::max<int64_t>(1, 32768 / n), [&](int64_t a, int64_t z) {
+      const auto buffer = room();
+      for (int64_t k = a; k < z; ++k) {
+        const Extreme<T> e = piece(k, 0, n, buffer.get());
+        put(k, &e.value, &e.place, 1);
       }
     });
   };

@@ -40,7 +40,10 @@ struct Erfinv : pointwise<Erfinv> {
   static constexpr auto aliases = "special_erfinv";
   static constexpr Promotion promotion{.int_to_float = true};
   template <class V> static constexpr V fn(V x) { return math::erfinv(x); }
-  template <class V> static V d0(value<V> y) { return k<V>(1 / two_over_sqrt_pi) * math::exp(y.v * y.v); }
+  template <class V> static V d0(operand<0, V> x) {  // the result may be written: initialisers scale it in place
+    const V y = math::erfinv(x.v);
+    return k<V>(1 / two_over_sqrt_pi) * math::exp(y * y);
+  }
   static constexpr auto doc = R"(erfinv(input, *, out=None) -> Tensor
 
 Inverse of erf, on (-1, 1). Integers give floating results.)";

@@ -38,11 +38,13 @@ inline Tensor deviation_gradient(const Tensor& g, const Tensor& self, const Tens
       check_spread_type(#NAME, self.dtype());                                                                         \
       return reduced(self, dim, keepdim, to_real(self.dtype()));                                                      \
     }                                                                                                                 \
-    static Tensor d_self(grad<0> g, in<0> self, result<> out, arg<1, Ints> dim, arg<2, std::optional<Scalar>> c, arg<3, bool> keepdim) { \
-      if constexpr (ROOT) return deviation_gradient(*g, *self, *out, *dim, correction_of(*c), *keepdim);              \
-      else return variance_gradient(*g, *self, *dim, correction_of(*c), *keepdim);                                    \
+    static Tensor d_deviation(grad<0> g, in<0> self, result<> out, arg<1, Ints> dim, arg<2, std::optional<Scalar>> c, arg<3, bool> keepdim) {\
+      return deviation_gradient(*g, *self, *out, *dim, correction_of(*c), *keepdim);                                  \
     }                                                                                                                 \
-    using vjp = rules<wrt<0, d_self>>;                                                                                \
+    static Tensor d_variance(grad<0> g, in<0> self, arg<1, Ints> dim, arg<2, std::optional<Scalar>> c, arg<3, bool> keepdim) {\
+      return variance_gradient(*g, *self, *dim, correction_of(*c), *keepdim);                                         \
+    }                                                                                                                 \
+    using vjp = std::conditional_t<ROOT, rules<wrt<0, d_deviation>>, rules<wrt<0, d_variance>>>;                      \
     using passes = fb::passes::spread<ROOT>;                                                                          \
     static constexpr auto doc = #NAME "(input, dim=None, *, correction=1, keepdim=False) -> Tensor\n\n" TEXT          \
       " over dim, or of everything: squares of the distances from the mean, summed and divided by n - correction.";  \
@@ -71,21 +73,25 @@ inline Tensor deviation_gradient(const Tensor& g, const Tensor& self, const Tens
       check_spread_type(#NAME "_mean", self.dtype());                                                                 \
       return {reduced(self, dim, keepdim, to_real(self.dtype())), reduced(self, dim, keepdim, self.dtype())};         \
     }                                                                                                                 \
-    static Tensor d_self(maybe_grad<0> gs, maybe_grad<1> gm, in<0> self, result<0> out, arg<1, Ints> dim,             \
-                         arg<2, std::optional<Scalar>> c, arg<3, bool> keepdim) {                                     \
-      Tensor r;                                                                                                       \
-      if (gs->defined()) {                                                                                            \
-        if constexpr (ROOT) r = deviation_gradient(*gs, *self, *out, *dim, correction_of(*c), *keepdim);              \
-        else r = variance_gradient(*gs, *self, *dim, correction_of(*c), *keepdim);                                    \
-      }                                                                                                               \
-      if (gm->defined()) {                                                                                            \
-        const int64_t n = gm->numel() ? self->numel() / gm->numel() : 1;                                              \
-        const Tensor m = op<"div">(spread_over(*gm, self->sizes(), *dim, *keepdim), Scalar(n));                       \
-        r = r.defined() ? op<"add">(r, m) : m;                                                                        \
-      }                                                                                                               \
-      return r;                                                                                                       \
+    static Tensor joined(Tensor r, const Tensor& gm, const Tensor& self, Ints dim, bool keepdim) {                    \
+      if (!gm.defined()) return r;                                                                                    \
+      const int64_t n = gm.numel() ? self.numel() / gm.numel() : 1;                                                   \
+      const Tensor m = op<"div">(spread_over(gm, self.sizes(), dim, keepdim), Scalar(n));                             \
+      return r.defined() ? op<"add">(r, m) : m;                                                                       \
     }                                                                                                                 \
-    using vjp = rules<wrt<0, d_self>>;                                                                                \
+    static Tensor d_deviation(maybe_grad<0> gs, maybe_grad<1> gm, in<0> self, result<0> out, arg<1, Ints> dim,        \
+                              arg<2, std::optional<Scalar>> c, arg<3, bool> keepdim) {                                \
+      Tensor r;                                                                                                       \
+      if (gs->defined()) r = deviation_gradient(*gs, *self, *out, *dim, correction_of(*c), *keepdim);                 \
+      return joined(r, *gm, *self, *dim, *keepdim);                                                                   \
+    }                                                                                                                 \
+    static Tensor d_variance(maybe_grad<0> gs, maybe_grad<1> gm, in<0> self, arg<1, Ints> dim, arg<2, std::optional<Scalar>> c,\
+                             arg<3, bool> keepdim) {                                                                  \
+      Tensor r;                                                                                                       \
+      if (gs->defined()) r = variance_gradient(*gs, *self, *dim, correction_of(*c), *keepdim);                        \
+      return joined(r, *gm, *self, *dim, *keepdim);                                                                   \
+    }                                                                                                                 \
+    using vjp = std::conditional_t<ROOT, rules<wrt<0, d_deviation>>, rules<wrt<0, d_variance>>>;                      \
     static constexpr auto doc = #NAME "_mean(input, dim=None, *, correction=1, keepdim=False) -> (" #NAME ", mean)\n\n" TEXT " and mean."; \
   };                                                                                                                  \
   FB_CARD(NAME##_mean)                                                                                                \

@@ -22,6 +22,10 @@ void check_lstm_layer(const T& x, const T& w_ih, const T& w_hh, const T& b_ih, c
   for (const T* t : {&x, &w_ih, &w_hh, &b_ih, &b_hh, &h, &c})
     FB_CHECK(t->dtype() == DType::f32, "mkldnn_rnn_layer: takes float32, one argument is ", t->dtype());
 }
+
+// What _lstm_steps_backward gives, as a program over operators that begins from the layer's own inputs, so that it has derivatives.
+std::array<Tensor, 3> lstm_steps_backward(const Tensor& x, const Tensor& w_ih, const Tensor& w_hh, const Tensor& bias, const Tensor& hx, const Tensor& cx, const Tensor& g_y,
+                                          const Tensor& g_h, const Tensor& g_c, bool reverse);
 }  // namespace rnn
 
 // Back through the steps: gradients of the gates before their activations, (steps, batch, 4 hidden), and of both first states.
@@ -34,7 +38,9 @@ struct lstm_steps_backward : structured<lstm_steps_backward> {
     const int64_t n = cx.sizes()[0], hidden = cx.sizes()[1];
     return {T::empty({steps, n, 4 * hidden}, w.options()), T::empty({n, hidden}, w.options()), T::empty({n, hidden}, w.options())};
   }
-  static std::array<Tensor, 4> no_rule(needs) { raise_not_implemented("a fused LSTM layer has no second derivative; float64 layers have one"); }
+  static std::array<Tensor, 4> no_rule(needs) {
+    raise_not_implemented("_lstm_steps_backward: what it was given does not tell the layer's inputs, without which it has no derivative");
+  }
   using vjp = rules<joint<no_rule, 0, 1, 2, 3>>;
 };
 FB_CARD(lstm_steps_backward)
@@ -55,11 +61,11 @@ struct mkldnn_rnn_layer : structured<mkldnn_rnn_layer> {
     return {T::empty({steps, n, hidden}, x.options()), T::empty({n, hidden}, x.options()), T::empty({n, hidden}, x.options()),
             T::empty({4 * workspace_floats(steps, n, hidden)}, {DType::u8, x.device()})};
   }
-  // Each weight gradient is one product over all steps.
-  static std::array<Tensor, 7> gradients(const Tensor& x, const Tensor& w_ih, const Tensor& w_hh, const Tensor& hx, const Tensor& cx, const Tensor& y, const Tensor& g_y,
-                                         const Tensor& g_h, const Tensor& g_c, bool reverse, bool has_biases, const Tensor& workspace, uint64_t wanted) {
+  // Each weight gradient is one product over all steps. `steps_back` holds the gradients of the gates and of the first states.
+  static std::array<Tensor, 7> gradients(const Tensor& x, const Tensor& w_ih, const Tensor& w_hh, const Tensor& hx, const Tensor& y, bool reverse, bool has_biases,
+                                         const std::array<Tensor, 3>& steps_back, uint64_t wanted) {
     const int64_t steps = x.sizes()[0], n = x.sizes()[1], features = x.sizes()[2], hidden = w_hh.sizes()[1];
-    auto [gates, gh, gc] = ops<"_lstm_steps_backward", 3>(g_y, g_h, g_c, w_hh, cx, workspace, steps, reverse);
+    const auto& [gates, gh, gc] = steps_back;
     const Tensor all = op<"reshape">(gates, Ints{steps * n, 4 * hidden}), turned = op<"t">(all);
     std::array<Tensor, 7> r;
     if (wanted & 1) r[0] = op<"reshape">(op<"mm">(all, w_ih), Ints{steps, n, features});
@@ -76,12 +82,13 @@ struct mkldnn_rnn_layer : structured<mkldnn_rnn_layer> {
     r[6] = gc;
     return r;
   }
-  static std::array<Tensor, 7> d_all(maybe_grad<0> gy, maybe_grad<1> gh, maybe_grad<2> gc, in<0> x, in<1> w_ih, in<2> w_hh, in<5> hx, in<6> cx, result<0> y, result<3> workspace,
-                                     arg<7, bool> reverse, arg<12, bool> has_biases, needs n) {
-    if (!tls.grad_enabled)
-      return gradients(*x, *w_ih, *w_hh, *hx, *cx, *y, *gy, *gh, *gc, *reverse, *has_biases, *workspace, n.mask);
-    const Tensor w = op<"detach">(*workspace);
-    return gradients(*x, *w_ih, *w_hh, *hx, *cx, *y, *gy, *gh, *gc, *reverse, *has_biases, w, n.mask);
+  static std::array<Tensor, 7> d_all(maybe_grad<0> gy, maybe_grad<1> gh, maybe_grad<2> gc, in<0> x, in<1> w_ih, in<2> w_hh, in<3> b_ih, in<4> b_hh, in<5> hx, in<6> cx,
+                                     result<0> y, result<3> workspace, arg<7, bool> reverse, arg<12, bool> has_biases, needs n) {
+    const std::array<Tensor, 3> back =
+        tls.grad_enabled && (*x).sizes()[0] > 0
+            ? rnn::lstm_steps_backward(*x, *w_ih, *w_hh, *has_biases ? op<"add">(*b_ih, *b_hh) : Tensor(), *hx, *cx, *gy, *gh, *gc, *reverse)
+            : ops<"_lstm_steps_backward", 3>(*gy, *gh, *gc, *w_hh, *cx, *workspace, (*x).sizes()[0], *reverse);
+    return gradients(*x, *w_ih, *w_hh, *hx, *y, *reverse, *has_biases, back, n.mask);
   }
   using vjp = rules<joint<d_all, 0, 1, 2, 3, 4, 5, 6>>;
 };
@@ -97,7 +104,8 @@ struct mkldnn_rnn_layer_backward : composite<mkldnn_rnn_layer_backward> {
                                     const Tensor& y, const Tensor&, const Tensor&, const Tensor& g_y, const Tensor& g_h, const Tensor& g_c, bool reverse, int64_t mode, int64_t,
                                     int64_t, bool has_biases, bool, bool, Ints, bool, const Tensor& workspace) {
     rnn::check_lstm_layer(x, w_ih, w_hh, b_ih, b_hh, hx, cx, has_biases, mode);
-    return mkldnn_rnn_layer::gradients(x, w_ih, w_hh, hx, cx, y, g_y, g_h, g_c, reverse, has_biases, workspace, 127);
+    return mkldnn_rnn_layer::gradients(x, w_ih, w_hh, hx, y, reverse, has_biases,
+                                       ops<"_lstm_steps_backward", 3>(g_y, g_h, g_c, w_hh, cx, workspace, x.sizes()[0], reverse), 127);
   }
 };
 FB_CARD(mkldnn_rnn_layer_backward)

@@ -1,4 +1,5 @@
 #include "ops/rnn/networks.h"
+#include "ops/rnn/lstm_layer.h"
 #include "ops/create/known_values.h"
 
 #include <algorithm>
@@ -25,6 +26,39 @@ State step(Kind kind, const Tensor& gates, const State& s, const Weights& w) {
     }
   }
   return {};
+}
+
+std::array<Tensor, 3> lstm_steps_backward(const Tensor& x, const Tensor& w_ih, const Tensor& w_hh, const Tensor& bias, const Tensor& hx, const Tensor& cx, const Tensor& g_y,
+                                          const Tensor& g_h, const Tensor& g_c, bool reverse) {
+  struct Kept { Tensor in, forget, fresh, open, before, squashed; };  // gates, the cell state before the step, tanh of that after it
+  const int64_t steps = x.sizes()[0];
+  Tensor shares = op<"matmul">(x, op<"t">(w_ih));
+  if (bias.defined()) shares = op<"add">(shares, bias);
+  std::vector<Kept> kept;
+  Tensor h = hx, c = cx;
+  for (int64_t k = 0; k < steps; ++k) {
+    const Tensor share = op<"select">(shares, int64_t(0), reverse ? steps - 1 - k : k);
+    const auto g = op_list<"unsafe_chunk">(op<"add">(op<"mm">(h, op<"t">(w_hh)), share), int64_t(4), int64_t(1));
+    Kept s{op<"sigmoid">(g[0]), op<"sigmoid">(g[1]), op<"tanh">(g[2]), op<"sigmoid">(g[3]), c, {}};
+    c = op<"add">(op<"mul">(s.forget, c), op<"mul">(s.in, s.fresh));
+    s.squashed = op<"tanh">(c);
+    h = op<"mul">(s.open, s.squashed);
+    kept.push_back(std::move(s));
+  }
+  Tensor gh = g_h.defined() ? g_h : op<"zeros_like">(hx), gc = g_c.defined() ? g_c : op<"zeros_like">(cx);
+  std::vector<Tensor> gates(static_cast<size_t>(steps));
+  for (int64_t k = steps - 1; k >= 0; --k) {
+    const Kept& s = kept[size_t(k)];
+    const int64_t t = reverse ? steps - 1 - k : k;
+    if (g_y.defined()) gh = op<"add">(gh, op<"select">(g_y, int64_t(0), t));
+    gc = op<"add">(gc, op<"tanh_backward">(op<"mul">(gh, s.open), s.squashed));
+    const std::vector<Tensor> four{op<"sigmoid_backward">(op<"mul">(gc, s.fresh), s.in), op<"sigmoid_backward">(op<"mul">(gc, s.before), s.forget),
+                                   op<"tanh_backward">(op<"mul">(gc, s.in), s.fresh), op<"sigmoid_backward">(op<"mul">(gh, s.squashed), s.open)};
+    gates[size_t(t)] = op<"cat">(four, int64_t(1));
+    gh = op<"mm">(gates[size_t(t)], w_hh);
+    gc = op<"mul">(gc, s.forget);
+  }
+  return {op<"stack">(gates, int64_t(0)), gh, gc};
 }
 
 void check_cell(const char* name, const Tensor& input, const Tensor& h, const Weights& w, int64_t gates) {

@@ -205,3 +205,22 @@ def test_losses_reduce_when_they_are_told_to():
         assert f(p, t).shape == (2,) and f(p, t, reduction=1).shape == ()
     assert torch.ops.aten.mse_loss(p, t).shape == () and torch.nn.functional.mse_loss(p, t).shape == ()
     assert torch.hinge_embedding_loss(p, t).shape == (2,)
+
+
+LAID = {
+    "add": lambda a, out: torch.add(a, a, out=out),
+    "exp": lambda a, out: torch.exp(a, out=out),
+    "where": lambda a, out: torch.where(a > 1, a, -a, out=out),
+}
+
+
+@pytest.mark.parametrize("name", LAID)
+def test_an_out_that_is_resized_is_laid_out_as_a_fresh_result(name):
+    call = LAID[name]
+    for a in (x.t(), torch.arange(120.0).view(2, 3, 4, 5).to(memory_format=torch.channels_last), x[:, ::2].t()):
+        out = torch.empty(0)
+        call(a, out)
+        assert out.shape == a.shape and torch.equal(out, call(a, None))
+        assert out.stride() == call(a, None).stride()
+    kept = torch.zeros(4, 3)  # of the right shape: stays as it lies
+    assert call(x.t(), kept).stride() == (3, 1)

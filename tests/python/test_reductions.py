@@ -160,3 +160,52 @@ def test_all_of_a_large_tensor_in_any_order_of_memory(shape, order, dtype):
         assert by_threads(lambda: f(turned)) == by_threads(lambda: f(plain)), name
     if dtype == torch.float64:
         assert abs(turned.sum().item() - math.fsum(plain.flatten().tolist())) < 1e-7
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int32, torch.int64, torch.bool, torch.float16, torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("n", [5, 4096, 4097, 131072, 131073, 300001])
+def test_first_extreme_of_a_long_row(dtype, n):
+    x = torch.zeros(n, dtype=dtype)
+    ordered = dtype != torch.bool
+    assert not ordered or (x.argmax().item() == 0 and x.argmin().item() == 0)
+    for place in {0, n // 2, n - 1}:
+        y = x.clone()
+        y[place:] = 1
+        for z in (y, torch.stack([y, x], 1)[:, 0]):
+            value, at = z.max(0)
+            assert value.item() == 1 and at.item() == place
+            assert not ordered or (z.argmax().item() == place and z.argmin().item() == 0)
+            low, at = z.logical_not().to(dtype).min(0)
+            assert low.item() == 0 and at.item() == place
+
+
+@pytest.mark.parametrize("n", [7, 5000, 140000, 400000])
+def test_first_nan_of_a_long_row(n):
+    x = torch.arange(n, dtype=torch.float32)
+    for places in ([n - 1], [n // 2, n - 1], [0, n // 3]):
+        y = x.clone()
+        y[places] = float("nan")
+        for z in (y, y.bfloat16(), torch.stack([y, x], 1)[:, 0]):
+            for extreme in (torch.max, torch.min):
+                value, at = extreme(z, 0)
+                assert value.isnan() and at.item() == places[0]
+            assert z.argmax().item() == places[0] == z.argmin().item()
+
+
+def test_results_that_no_gradient_needs_may_be_written():
+    x = torch.tensor([0.1, 0.5, -0.3], dtype=torch.float64, requires_grad=True)
+    v = x.var()
+    v.add_(1)
+    v.backward()
+    torch.testing.assert_close(x.grad, (x - x.mean()).detach(), rtol=1e-14, atol=0)  # 2 / (n - 1) of it
+    x.grad = None
+    v, m = torch.var_mean(x)
+    v.mul_(3)
+    (v + m).backward()
+    torch.testing.assert_close(x.grad, (3 * (x - x.mean()) + 1 / 3).detach(), rtol=1e-14, atol=0)
+    x.grad = None
+    y = x.erfinv()
+    want = math.sqrt(math.pi) * y.detach().square().exp()
+    y.mul_(2)
+    y.sum().backward()
+    torch.testing.assert_close(x.grad, want, rtol=1e-14, atol=0)

@@ -1,5 +1,7 @@
 """Recurrent networks: fused layers against their formulas, gradients, packed sequences, names of nodes, bits, errors."""
 
+import copy
+
 import pytest
 import torch
 from torch.autograd import gradcheck, gradgradcheck
@@ -151,12 +153,37 @@ def test_node_names():
         assert y.grad_fn.name() == name
 
 
-def test_fused_layer_has_no_second_derivative():
-    m = network("LSTM", 4, 5)
+@pytest.mark.parametrize("layers, sides", [(1, False), (2, False), (1, True)])
+@pytest.mark.parametrize("biases", [False, True])
+def test_fused_layer_second_derivatives(layers, sides, biases):
+    """Gradients of a penalty on the gradients, against the same network in float64, which is composed."""
+    torch.manual_seed(2)
+    m = torch.nn.LSTM(4, 3, layers, bias=biases, bidirectional=sides)
+    x = torch.randn(5, 2, 4)
+    state = [torch.randn(layers * (2 if sides else 1), 2, 3) for _ in range(2)]
+    scale = torch.randn(5, 2, 6 if sides else 3)
+
+    def run(dtype):
+        module = copy.deepcopy(m).to(dtype)
+        leaves = [t.to(dtype).requires_grad_() for t in (x, *state)]
+        y, (h, c) = module(leaves[0], tuple(leaves[1:]))
+        first = torch.autograd.grad((y * scale.to(dtype)).sum() + h.sum() - 2 * c.sum(), leaves, create_graph=True)
+        penalty = sum((g * g).sum() for g in first)
+        return first, torch.autograd.grad(penalty, [*leaves, *module.parameters()], create_graph=True)
+
+    for got, want in zip(run(torch.float32), run(torch.float64)):
+        for a, b in zip(got, want):
+            torch.testing.assert_close(a, b.float(), rtol=1e-4, atol=1e-4)
+
+
+def test_fused_layer_second_derivative_of_the_input_alone():
+    m = network("LSTM", 4, 5).requires_grad_(False)
     x = torch.randn(3, 2, 4, requires_grad=True)
-    (g,) = torch.autograd.grad(m(x)[0].sum(), x, create_graph=True)
-    with pytest.raises(RuntimeError):
-        g.sum().backward()
+    y = x.detach().double().requires_grad_()
+    for net, t in ((m, x), (copy.deepcopy(m).double(), y)):
+        (g,) = torch.autograd.grad(net(t)[0].sum(), t, create_graph=True)
+        g.square().sum().backward()
+    torch.testing.assert_close(x.grad, y.grad.float(), rtol=1e-4, atol=1e-5)
 
 
 def test_bits_of_threads_and_batch():

@@ -172,3 +172,44 @@ def test_transposed_copies(dtype, shape):
     into = torch.zeros(shape[1], shape[0] + 3, dtype=dtype)
     into[:, 2:-1].copy_(x.t())
     assert (into[:, 2:-1].numpy() == want).all() and not into[:, :2].any() and not into[:, -1].any()
+
+
+def written(write):
+    leaf = torch.zeros(4).view(2, 2).requires_grad_()
+    write(leaf)
+    return leaf
+
+
+@pytest.mark.parametrize("write", [lambda t: t.__setitem__(0, 0.5), lambda t: t.select(0, 1).fill_(1), lambda t: t.fill_diagonal_(1),
+                                   lambda t: t.view(-1).add_(1), lambda t: t.add_(1)], ids=["setitem", "select", "diagonal", "view", "itself"])
+def test_a_leaf_that_is_a_view_is_not_written(write):
+    with pytest.raises(RuntimeError, match="leaf that requires grad"):
+        written(write)
+    with torch.no_grad():
+        leaf = written(write)
+    assert leaf.is_leaf and leaf.requires_grad
+    leaf.sum().backward()
+    assert leaf.grad.tolist() == [[1, 1], [1, 1]]
+
+
+def test_a_base_and_its_other_views_may_be_written():
+    base = torch.zeros(4)
+    leaf = base.view(2, 2).requires_grad_()
+    base.add_(1)
+    base[:2].mul_(3)
+    assert leaf.tolist() == [[3, 3], [1, 1]] and leaf.is_leaf and not base.requires_grad
+
+
+def test_results_are_no_views_of_what_they_were_made_from():
+    theta = torch.tensor([[[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]]], requires_grad=True)
+    grid = torch.nn.functional.affine_grid(theta, (1, 1, 2, 2), align_corners=False)
+    assert not grid._is_view()
+    want = grid.detach().exp()
+    grid.exp_()
+    grid.sum().backward()
+    assert torch.equal(grid.detach(), want)
+    x = torch.tensor([-0.5, 0.5, -0.5, 0.5]).double()
+    y = torch.tensor([-0.5, -0.5, 0.5, 0.5]).double()
+    first, second = (x + 0.5).exp(), y.exp()
+    want = torch.stack([torch.stack([(g * x).sum(), (g * y).sum(), g.sum()]) for g in (first, second)])
+    torch.testing.assert_close(theta.grad[0].double(), want, rtol=1e-5, atol=1e-5)

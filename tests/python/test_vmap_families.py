@@ -77,3 +77,49 @@ def test_an_index_too_large_is_refused(f):
 def test_counts_of_several_lengths_are_refused():
     with pytest.raises(RuntimeError):
         vmap(torch.bincount)(torch.tensor([[0, 1], [5, 1]]))
+
+
+def losses():
+    y = torch.tensor([0.3, 0.5, 0.2], dtype=torch.float64)
+    w = torch.tensor([1.5, 0.5, 2.0], dtype=torch.float64)
+    sides = torch.tensor([1.0, -1.0, 1.0], dtype=torch.float64)
+    return {
+        "mse": lambda z: F.mse_loss(z, y), "mse_none": lambda z: F.mse_loss(z, y, reduction="none").sum(),
+        "huber": lambda z: F.huber_loss(z, y, delta=0.1), "smooth_l1": lambda z: F.smooth_l1_loss(z, y, beta=0.1),
+        "bce": lambda z: F.binary_cross_entropy(z, y), "bce_weighted": lambda z: F.binary_cross_entropy(z, y, w),
+        "bce_logits": lambda z: F.binary_cross_entropy_with_logits(z, y),
+        "bce_logits_weighted": lambda z: F.binary_cross_entropy_with_logits(z, y, w, pos_weight=w.flip(0)),
+        "soft_margin": lambda z: F.soft_margin_loss(z, sides), "target": lambda z: F.mse_loss(y, z),
+        "bce_target": lambda z: F.binary_cross_entropy(y, z), "roll": lambda z: (z.roll(1) * y).square().sum(),
+    }
+
+
+@pytest.mark.parametrize("name", losses())
+def test_what_lies_under_vmap_is_differentiated(name):
+    """First and second derivatives through a mapped call, against the same calls one by one."""
+    f = losses()[name]
+    x = torch.tensor([0.35, 0.15, 0.25], dtype=torch.float64)
+    scales = torch.tensor([1.0, 1.5], dtype=torch.float64)
+
+    def mapped(z):
+        return torch.vmap(lambda s: f(z * s))(scales)
+
+    def single(z):
+        return torch.stack([f(z * s) for s in scales])
+
+    from torch.func import grad, hessian, jacfwd, jacrev, jvp
+    close = {"rtol": 1e-9, "atol": 1e-12}
+    want = grad(lambda z: single(z).sum())(x)
+    torch.testing.assert_close(grad(lambda z: mapped(z).sum())(x), want, **close)
+    leaf = x.clone().requires_grad_()
+    mapped(leaf).sum().backward()
+    torch.testing.assert_close(leaf.grad, want, **close)
+    torch.testing.assert_close(jvp(mapped, (x,), (x,))[1], jvp(single, (x,), (x,))[1], **close)
+    leaf = x.clone().requires_grad_()
+    (first,) = torch.autograd.grad(f(leaf), leaf, create_graph=True)
+    second = torch.stack([torch.autograd.grad(g, leaf, retain_graph=True)[0] if g.requires_grad else torch.zeros_like(x) for g in first])
+    torch.testing.assert_close(hessian(f)(x), second, **close)
+    torch.testing.assert_close(jacrev(jacrev(f))(x), second, **close)
+    torch.testing.assert_close(jacfwd(jacfwd(f))(x), second, **close)
+    with torch.no_grad():
+        torch.testing.assert_close(mapped(leaf), single(leaf), **close)
