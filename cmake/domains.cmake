@@ -1,7 +1,7 @@
 # domains: scalar math compiled for every target that a compiler is found for, as programs that print the bits of each
 # function (tests/domains/bits.cpp), and math_sweep, which takes every float. Built by name, never by default.
 set(domain_sources tests/domains/bits.cpp tests/domains/bits_elementary.cpp tests/domains/bits_special.cpp
-    tests/domains/bits_two.cpp tests/domains/bits_scalar.cpp)
+    tests/domains/bits_two.cpp tests/domains/bits_iterating.cpp tests/domains/bits_scalar.cpp)
 # emulation is the base instruction set, with neither AVX nor FMA.
 foreach(target IN ITEMS avx2:x86-64-v3 avx512:x86-64-v4 emulation:x86-64)
   string(REPLACE ":" ";" target ${target})

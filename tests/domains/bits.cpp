@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   fb::testing::append_elementary(rows);
   fb::testing::append_special(rows);
   fb::testing::append_two(rows);
+  fb::testing::append_iterating(rows);
   fb::testing::append_scalar(rows);
   if (argc == 3 && std::strcmp(argv[1], "--write") == 0) {
     write_arguments<float>(argv[2]);

@@ -24,6 +24,7 @@ struct Row {
 void append_elementary(std::vector<Row>&);
 void append_special(std::vector<Row>&);
 void append_two(std::vector<Row>&);
+void append_iterating(std::vector<Row>&);
 void append_scalar(std::vector<Row>&);
 
 template <class T> const char* type_name() { return sizeof(T) == 4 ? "float" : "double"; }

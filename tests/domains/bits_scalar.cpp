@@ -1,11 +1,9 @@
-// Texts that go lane by lane in every vector domain, and those of numbers alone: complex ones, polynomials of degree n.
+// Texts of numbers alone: complex ones, polynomials of degree n.
 #include "ops/math/math.h"
 #include "tests/domains/bits.h"
 
 namespace fb::testing {
 namespace {
-
-constexpr size_t thin = 12;  // they are slow
 
 template <class T, class F> void complex_row(std::vector<Row>& to, const char* name, F f) {
   Row r(name, sizeof(T) == 4 ? "cfloat" : "cdouble");
@@ -30,12 +28,6 @@ template <class T, class F> void degree_row(std::vector<Row>& to, const char* na
 }  // namespace
 }  // namespace fb::testing
 
-#define FB_SLOW1(name)                                                                         \
-  fb::testing::row<float>(to, #name, [](auto x) { return fb::math::name(x); }, fb::testing::thin); \
-  fb::testing::row<double>(to, #name, [](auto x) { return fb::math::name(x); }, fb::testing::thin);
-#define FB_SLOW2(name)                                                                                    \
-  fb::testing::row<float>(to, #name, [](auto x, auto y) { return fb::math::name(x, y); }, fb::testing::thin); \
-  fb::testing::row<double>(to, #name, [](auto x, auto y) { return fb::math::name(x, y); }, fb::testing::thin);
 #define FB_COMPLEX_ROW(name)                                                                \
   fb::testing::complex_row<float>(to, #name, [](auto z) { return fb::math::name(z); });      \
   fb::testing::complex_row<double>(to, #name, [](auto z) { return fb::math::name(z); });
@@ -44,13 +36,6 @@ template <class T, class F> void degree_row(std::vector<Row>& to, const char* na
   fb::testing::degree_row<double>(to, #name, [](auto x, auto n) { return fb::math::name(x, n); });
 
 void fb::testing::append_scalar(std::vector<Row>& to) {
-  FB_SLOW1(trigamma) FB_SLOW1(bessel_j0) FB_SLOW1(bessel_j1) FB_SLOW1(bessel_y0) FB_SLOW1(bessel_y1)
-  FB_SLOW1(modified_bessel_k0) FB_SLOW1(modified_bessel_k1) FB_SLOW1(scaled_modified_bessel_k0)
-  FB_SLOW1(scaled_modified_bessel_k1) FB_SLOW1(airy_ai) FB_SLOW1(spherical_bessel_j0)
-  FB_SLOW2(igamma) FB_SLOW2(igammac) FB_SLOW2(zeta)
-  const auto polygamma = [](auto x) { return fb::math::polygamma(3, x); };
-  row<float>(to, "polygamma3", polygamma, thin);
-  row<double>(to, "polygamma3", polygamma, thin);
   FB_COMPLEX_ROW(exp) FB_COMPLEX_ROW(log) FB_COMPLEX_ROW(log2) FB_COMPLEX_ROW(log10) FB_COMPLEX_ROW(log1p) FB_COMPLEX_ROW(expm1)
   FB_COMPLEX_ROW(sqrt) FB_COMPLEX_ROW(rsqrt) FB_COMPLEX_ROW(reciprocal) FB_COMPLEX_ROW(sigmoid)
   FB_COMPLEX_ROW(sin) FB_COMPLEX_ROW(cos) FB_COMPLEX_ROW(tan) FB_COMPLEX_ROW(sinh) FB_COMPLEX_ROW(cosh) FB_COMPLEX_ROW(tanh)
