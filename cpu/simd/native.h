@@ -19,8 +19,9 @@ template <class T> using Native = Vec<T>;
 inline constexpr const char* native_domain = "NEON";
 template <class T> using Native = Wide<T, 16>;
 #else
-inline constexpr const char* native_domain = "emulation";  // exactly rounded and slow: for tests
-template <class T> using Native = Wide<T, 32>;
+// Exactly rounded and slow, for tests; as wide as AVX-512, which shares all but its few instructions.
+inline constexpr const char* native_domain = "emulation";
+template <class T> using Native = Wide<T, 64>;
 #endif
 
 #ifdef FB_NATIVE_AVX2
