@@ -350,7 +350,7 @@ static PyObject* decoded(Obj n) {
   return PyObject_CallFunctionObjArgs(decoder.get(), n.get(), shown_with ? shown_with : Py_None, nullptr);
 }
 PyObject* shown_number(int64_t v) {
-  if (!g_decoder || v < CallFromPython::kLeastCode || v == INT64_MAX || call_from_python.has_written(v)) return PyLong_FromLongLong(v);
+  if (!g_decoder || !CallFromPython::may_be_code(v) || v == INT64_MAX || call_from_python.has_written(v)) return PyLong_FromLongLong(v);
   return decoded(Obj(PyLong_FromLongLong(v)));
 }
 PyObject* shown_number(double v) {

@@ -36,7 +36,7 @@ struct CallFromPython {
   int64_t written[24] = {};        // its large plain ints: they are no codes
   void begin() { op = nullptr, on_python_tensors = false, n = 0; }
   void wrote(int64_t v) {
-    if (n < 24 && v >= kLeastCode) written[n++] = v;
+    if (may_be_code(v) && n < 24) written[n++] = v;
   }
   bool has_written(int64_t v) const {
     for (int i = 0; i < n; ++i)
@@ -44,6 +44,7 @@ struct CallFromPython {
     return false;
   }
   static constexpr int64_t kLeastCode = 300;
+  static bool may_be_code(int64_t v) { return v >= kLeastCode || v <= -kLeastCode; }  // of an expression, or of its negative
 };
 extern __attribute__((tls_model("initial-exec"))) constinit thread_local CallFromPython call_from_python;
 

@@ -10,7 +10,7 @@ struct embedding_dense_backward : structured<embedding_dense_backward, symbolic>
   static constexpr auto schema =
       "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor";
   static constexpr uint32_t forms = form::hidden;
-  template <class T> static T meta(const T& g, const T& indices, int64_t num_weights, int64_t, bool) {
+  template <class T> static T meta(const T& g, const T& indices, typename T::Int num_weights, int64_t, bool) {
     FB_CHECK(indices.dtype() == DType::i64 || indices.dtype() == DType::i32, "embedding_dense_backward: indices are ", indices.dtype(), ", they must be int64 or int32");
     return T::empty({num_weights, g.sizes()[g.ndim() - 1]}, g.options());
   }

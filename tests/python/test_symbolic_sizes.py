@@ -264,6 +264,10 @@ def backward(x, w):
     return torch.autograd.grad((x @ w).relu().mean(), [x, w])
 
 
+def gradient_of(f):
+    return lambda x: torch.autograd.grad(f(x).pow(2).sum(), x)
+
+
 @pytest.mark.parametrize("f,made,others", [
     (lambda x: x.view(x.shape[0] * 2, -1), [(4, 6)], [[(3, 8)], [(7, 2)]]),
     (lambda x: x.reshape(x.size(0), -1, 2).sum(1), [(4, 6)], [[(2, 4)], [(9, 10)]]),
@@ -280,6 +284,15 @@ def backward(x, w):
     (lambda x, w: torch.autograd.grad(F.layer_norm(x, [x.size(-1)], w).pow(2).sum(), [x, w]), [(4, 3), (3,)], [[(2, 7), (7,)]]),
     (lambda x: x[1:, :-1] + x[0, 0], [(4, 6)], [[(3, 9)]]),
     (lambda x: F.avg_pool2d(x, 3, stride=2, padding=1).softmax(1), [(2, 3, 8, 9)], [[(2, 4, 5, 6)]]),
+    (gradient_of(lambda x: F.pad(x, [1, x.size(0)])), [(4, 6)], [[(5, 3)]]),
+    (gradient_of(lambda x: F.pad(x, [-1, -(x.size(1) // 3)])), [(4, 6)], [[(5, 12)]]),
+    (gradient_of(lambda x: x[1:, :x.size(1) // 2] * x.size(0)), [(4, 6)], [[(5, 8)]]),
+    (gradient_of(lambda x: x.unsqueeze(1).expand(-1, 3, -1).repeat(2, 1, x.size(0))), [(4, 6)], [[(5, 8)]]),
+    (gradient_of(lambda x: F.max_pool2d(x, 2)), [(2, 3, 8, 6)], [[(3, 2, 9, 5)]]),
+    (gradient_of(lambda x: F.interpolate(F.adaptive_avg_pool2d(x, 2), scale_factor=2, mode="bilinear")), [(2, 3, 8, 6)], [[(3, 2, 9, 5)]]),
+    (gradient_of(lambda x: F.embedding(torch.tensor([1, 0, 1]), x)), [(4, 6)], [[(5, 3)]]),
+    (gradient_of(lambda x: x.sort(1)[0].cumsum(1).var(1)), [(4, 6)], [[(5, 3)]]),
+    (gradient_of(lambda q: F.scaled_dot_product_attention(q, q, q)), [(2, 3, 4, 6)], [[(3, 2, 5, 8)]]),
 ])
 def test_a_trace_holds_for_other_sizes(f, made, others):
     def tensors(shapes):
@@ -291,6 +304,18 @@ def test_a_trace_holds_for_other_sizes(f, made, others):
         want, got = f(*args), gm(*args)
         for a, b in zip(got if isinstance(got, (tuple, list)) else [got], want if isinstance(want, (tuple, list)) else [want]):
             assert a.shape == b.shape and torch.equal(a, b)
+
+
+def test_a_size_that_becomes_a_number_within_a_trace_does_so_from_its_start():
+    def f(x):
+        y = F.pad(x, [1, x.size(0)])
+        return torch.autograd.grad((y * int(x.size(0))).unfold(0, 2, 1).pow(2).sum(), x)
+    gm = make_fx(f, tracing_mode="symbolic")(torch.randn(4, 6, requires_grad=True))
+    x, z = torch.randn(4, 3, requires_grad=True), torch.randn(5, 3, requires_grad=True)
+    assert eval_guards(gm, x) and torch.equal(gm(x)[0], f(x)[0]) and not eval_guards(gm, z)
+    refusing = make_fx(lambda x: x.view(x.size(0), 7), tracing_mode="symbolic")
+    with pytest.raises(RuntimeError):
+        refusing(X)
 
 
 def test_guards_refuse_other_sizes():

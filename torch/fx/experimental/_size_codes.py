@@ -44,6 +44,8 @@ class Codes:
     def __init__(self, env):
         self._env = weakref.ref(env)
         self.of_symbol, self._known, self._symbols = {}, {}, []
+        self._before = {}  # codes that expressions had before symbols of theirs became others: programs in C++ may hold them
+        self.shift = 0  # other codes, by so many steps
         self.numbers = set()  # static sizes of its tensors: no codes
         self._cpp, self._cpp_symbols, self._cpp_names, self._cpp_guards, self._texts = None, {}, {}, 0, {}
 
@@ -77,7 +79,7 @@ class Codes:
             return (all(abs(code - t) > 40 for t in taken) and all(abs(code - k * round(code / k)) > 3 for k in (64, 100))
                     and code not in self.numbers)
         base = hint % _STEP
-        first = max(hint, _FIRST) // _STEP + 1
+        first = max(hint, _FIRST) // _STEP + 1 + self.shift
         around = sorted(range(first, first + 400), key=lambda m: (not low < base + m * _STEP < high, abs(base + m * _STEP - (low + high) / 2)))
         for m in around:
             if fits(base + m * _STEP):
@@ -109,6 +111,8 @@ class Codes:
         if e.is_number:
             return e.value
         v = self.value(e)
+        if v < 0:
+            return -self.of_argument(ex.mul(-1, e))
         if self._known.get(v) == e:
             return v
         code = self._chosen(len(self._known) + 11)
@@ -119,7 +123,12 @@ class Codes:
 
     def lookup(self, v):
         """The expression that a number stands for, or None."""
+        if v < 0 and isinstance(v, int):
+            e = self.lookup(-v)
+            return None if e is None else ex.mul(-1, e)
         e = self._known.get(v)
+        if e is None:
+            e = self._before.get(v)
         if e is None and isinstance(v, float):
             e = self._real(v)
         elif e is None and v not in self.numbers and self._symbols:
@@ -127,8 +136,11 @@ class Codes:
         return None if e is None else self.env.replace(e)
 
     def _real(self, v):
-        if 1e-15 < abs(v) < 1 and 1 / round(1 / v) == v and self._known.get(round(1 / v)) is not None:
-            return call("IntTrueDiv", 1, self._known[round(1 / v)])
+        for k in range(1, 9) if 1e-15 < abs(v) < 1 else ():  # k parts of a size, or of a size less or more a little
+            n = round(k / v)
+            e = self.lookup(n) if abs(n) >= LEAST and k / n == v else None
+            if e is not None:
+                return call("IntTrueDiv", k, e)
         return None
 
     def _composed(self, v):
@@ -165,6 +177,7 @@ class Codes:
 
     def rewrite(self):
         """After a symbol became an expression: tensors take the new codes."""
+        self._before.update(self._known)
         self._known = {}
         for s in self._symbols:
             self.value(s)

@@ -590,14 +590,36 @@ def make_fx(f, decomposition_table=None, tracing_mode="real", _allow_non_fake_in
         raise NotImplementedError("make_fx: pre_dispatch=True (operators before autograd and composites) is not there")
 
     def wrapped(*args):
-        return _trace(f, args, decomposition_table or {}, tracing_mode, _allow_non_fake_inputs, _error_on_data_dependent_ops,
-                      record_stack_traces)
+        fixed, own = set(), tracing_mode == "symbolic" and not any(hasattr(x, "fake_mode") for x in pytree.tree_leaves(args))
+
+        def trace(shift=0):
+            return _trace(f, args, decomposition_table or {}, tracing_mode, _allow_non_fake_inputs, _error_on_data_dependent_ops,
+                          record_stack_traces, fixed, shift)
+        while True:
+            try:
+                gm = trace()
+                values = set(gm.shape_env.var_to_val.values()) if own else set()
+                # A number that a derivative in C++ computed from codes is another one at other codes.
+                if values <= fixed or gm.code == trace(37).code:
+                    return gm
+                fixed = fixed | values
+            except _BecameNumbers as again:
+                fixed = fixed | again.values
     return wrapped
 
 
-def _trace(f, args, table, tracing_mode, allow_non_fake, error_on_data, record_stack_traces):
+class _BecameNumbers(Exception):
+    """Sizes of these values became numbers within a trace that failed. Derivatives may keep what they were before, so the
+    trace is made anew with these numbers from the start."""
+
+    def __init__(self, values):
+        super().__init__(values)
+        self.values = values
+
+
+def _trace(f, args, table, tracing_mode, allow_non_fake, error_on_data, record_stack_traces, fixed=frozenset(), shift=0):
     tracer = PythonKeyTracer()
-    tracer.record_stack_traces = False
+    tracer.record_stack_traces, own_env = False, None
     with contextlib.ExitStack() as stack:
         if tracing_mode == "fake":
             from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
@@ -613,7 +635,9 @@ def _trace(f, args, table, tracing_mode, allow_non_fake, error_on_data, record_s
             given = pytree.tree_leaves(args)
             mode = next((x.fake_mode for x in given if isinstance(x, FakeTensor)), None)
             if mode is None:
-                mode = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=allow_non_fake, shape_env=ShapeEnv())
+                own_env = ShapeEnv()
+                own_env._codes.shift = shift
+                mode = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=allow_non_fake, shape_env=own_env)
             elif mode.shape_env is None:
                 raise AssertionError("make_fx: tracing_mode='symbolic' with fake tensors of a mode without shape_env")
             tracer.fake_mode, count = mode, 0
@@ -628,6 +652,8 @@ def _trace(f, args, table, tracing_mode, allow_non_fake, error_on_data, record_s
                     return env.create_symintnode(env.create_symbol(x, f"input{count - 1}", positive=None), hint=x)
                 return x
             args = pytree.tree_map(symbolic, args)
+            if own_env is not None:
+                own_env.fix_values(fixed)
             stack.enter_context(mode)
         places = pytree.tree_map(lambda _: PH, args)
         func = f
@@ -644,7 +670,13 @@ def _trace(f, args, table, tracing_mode, allow_non_fake, error_on_data, record_s
         if outer is not None:
             stack.enter_context(_disable_infra_mode(_PROXY))
         stack.enter_context(proxy_mode)
-        gm = dispatch_trace(named, tracer, tuple(places))
+        try:
+            gm = dispatch_trace(named, tracer, tuple(places))
+        except (RuntimeError, IndexError, ValueError, TypeError):
+            became = own_env.values_that_became_numbers() - fixed if own_env is not None else ()
+            if not became:
+                raise
+            raise _BecameNumbers(became) from None
         if tracing_mode == "symbolic":
             gm.shape_env = tracer.fake_mode.shape_env
             gm.graph.eliminate_dead_code(_kept)

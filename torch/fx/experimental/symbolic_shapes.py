@@ -521,6 +521,16 @@ class ShapeEnv:
         if low == high and s not in self.replacements and s in self.var_to_val and low == self.var_to_val[s]:
             self._learn(relation("Eq", s, low), guard=False) if not s.is_number else None
 
+    def values_that_became_numbers(self):
+        """The values in the example of the symbols that guards made numbers."""
+        return {v for s, v in self.var_to_val.items() if self.replace(s).is_number}
+
+    def fix_values(self, values):
+        """Symbols of these values in the example become numbers, with guards."""
+        for s, v in list(self.var_to_val.items()):
+            if v in values:
+                self._learn(relation("Eq", s, v))
+
     def _specialized(self, node):
         """The value of an expression in the example, with a guard that it stays."""
         e = node.expr
