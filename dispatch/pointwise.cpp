@@ -9,6 +9,7 @@
 #include "dispatch/call.h"
 #include "dispatch/pointwise_shape.h"
 #include "dispatch/thread_state.h"
+#include "ops/math/constant_type.h"
 #include "ops/math/fits.h"
 
 namespace fb {
@@ -490,6 +491,7 @@ Tensor run_pointwise_grad(const OpEntry& op, int i, const Tensor& g, const Tenso
                                   common, common, scalars, nullptr);
       }
   }
+  const ConstantType computed(result_type(v, n, masks));
   return gi.over_tensors(g, operands, result, attrs, mode);
 }
 

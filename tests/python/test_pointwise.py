@@ -218,3 +218,26 @@ def test_degrees_of_polynomials_are_cut_towards_zero():
         f = getattr(torch.special, name)
         assert f(x, -0.9).tolist() == [1] * 4 and f(x, -1.0).tolist() == [0] * 4
         assert torch.equal(f(x, 2.9), f(x, 2.0))
+
+
+F = torch.nn.functional
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("name, f, slope", [
+    ("lerp", lambda x: torch.lerp(x * x, x, 0.3), lambda x: 1.4 * x + 0.3),
+    ("elu", lambda x: F.elu(-x, 0.3), lambda x: -0.3 * math.exp(-x)),
+    ("celu", lambda x: F.celu(-x, 0.3), lambda x: -math.exp(-x / 0.3)),
+    ("softplus", lambda x: F.softplus(x, 0.3), lambda x: 1 / (1 + math.exp(-0.3 * x))),
+    ("leaky_relu", lambda x: F.leaky_relu(-x, 0.3), lambda x: -0.3),
+    ("mse_loss", lambda x: torch.vmap(lambda y: F.mse_loss(y, torch.zeros_like(y)))(x[None].expand(1, 3)), lambda x: 2 * x / 3),
+])
+def test_attributes_keep_their_precision_where_gradients_are_recorded(dtype, name, f, slope):
+    x = torch.tensor([1.3, 0.7, 2.1], dtype=dtype, requires_grad=True)
+    (plain,) = torch.autograd.grad(f(x).sum(), x)
+    (recorded,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
+    want = torch.tensor([slope(v) for v in x.tolist()], dtype=torch.float64)
+    tight = 1e-14 if dtype == torch.float64 else 3e-7
+    for g in (plain, recorded.detach()):
+        assert g.dtype == dtype
+        torch.testing.assert_close(g.double(), want, rtol=tight, atol=0)
