@@ -1,7 +1,9 @@
 #include "ops/scan/scan.h"
-#include "dispatch/levels.h"
 
 #include <limits>
+
+#include "dispatch/levels.h"
+#include "dispatch/thread_state.h"
 
 namespace fb {
 
@@ -38,7 +40,13 @@ Tensor logcumsumexp_gradient(const Tensor& g, const Tensor& self, const Tensor& 
   // A result of -inf is a sum of nothing; taken as it is, it would turn the second derivative into NaN.
   const Tensor level = op<"where">(op<"eq">(result, least), none, result);
   auto part = [&](const Tensor& log_g) { return op<"exp">(op<"add">(behind(op<"sub">(log_g, level)), self)); };
-  return op<"sub">(part(up), part(down));
+  const Tensor all = op<"sub">(part(up), part(down));
+  if (!tls.grad_enabled) return all;
+  // Elements of g that are 0 give nothing, and have a derivative: the gradient is linear in g.
+  const Tensor zeros = op<"where">(op<"eq">(g, Scalar(0)), g, op<"zeros_like">(g)), top = op<"detach">(op<"amax">(level, Dims{dim}, true));
+  const double far = g.dtype() == DType::f64 ? 700 : g.dtype() == DType::f16 ? 10 : 80;
+  const Tensor falls = op<"exp">(op<"clamp_max">(op<"sub">(top, level), Scalar(far)));
+  return op<"add">(all, op<"mul">(op<"exp">(op<"sub">(self, top)), sum_from_behind(op<"mul">(zeros, falls), dim)));
 }
 
 }  // namespace fb

@@ -41,3 +41,21 @@ def test_in_place_and_special_values():
     y = x.clone().cumsum_(1)
     assert y[:, 1].isinf().all() and y[:, 2:].isnan().all() and y[8, 0] == 1.0
     assert torch.tensor([3.0e38, 3.0e38, -3.0e38]).cumsum(0).tolist()[2] == torch.tensor(3.0e38).item()
+
+
+@pytest.mark.parametrize("place", [0.0, 500.0, -500.0])
+def test_gradient_of_logcumsumexp_is_linear_where_it_is_zero(place):
+    """What torch.autograd.functional differentiates twice has gradients of zeros; the definition gives the same."""
+    x = torch.tensor([[0.35, -0.15, 0.25], [0.1, 0.6, -0.4]], dtype=torch.float64) + place
+    v = torch.tensor([[1.0, -2.0, 0.5], [0.25, 1.0, 3.0]], dtype=torch.float64)
+
+    def by_definition(z):
+        return (z - place).exp().cumsum(1).log() + place
+
+    for product in (torch.autograd.functional.jvp, torch.func.jvp):
+        pair = ((x,), (v,)) if product is torch.func.jvp else (x, v)
+        value, slope = product(lambda z: z.logcumsumexp(1), *pair)
+        torch.testing.assert_close(slope, product(by_definition, *pair)[1], rtol=1e-10, atol=0)
+    loss = [lambda z, f=f: ((f(z) - place) ** 2).sum() for f in (lambda z: z.logcumsumexp(1), by_definition)]
+    got, want = (torch.autograd.functional.hvp(f, x, v)[1] for f in loss)
+    torch.testing.assert_close(got, want, rtol=1e-10, atol=1e-12)
