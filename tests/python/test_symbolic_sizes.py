@@ -318,6 +318,16 @@ def test_a_size_that_becomes_a_number_within_a_trace_does_so_from_its_start():
         refusing(X)
 
 
+def test_a_number_made_of_a_size_in_a_derivative_is_no_constant(monkeypatch):
+    f, x = gradient_of(lambda x: x.var(1)), X.clone().requires_grad_()
+    gm, other = make_fx(f, tracing_mode="symbolic")(x), torch.randn(5, 9, requires_grad=True)
+    assert "0.0" not in gm.code and eval_guards(gm, other) and torch.equal(gm(other)[0], f(other)[0])
+    from torch.fx.experimental._size_codes import Codes
+    monkeypatch.setattr(Codes, "_real", lambda self, v: None)  # where it cannot be told what it was made of, sizes become numbers
+    gm = make_fx(f, tracing_mode="symbolic")(x)
+    assert torch.equal(gm(x)[0], f(x)[0]) and not eval_guards(gm, other)
+
+
 def test_guards_refuse_other_sizes():
     gm = make_fx(lambda x: x.view(-1, 2) if x.size(0) > 3 else x, tracing_mode="symbolic")(X)
     assert eval_guards(gm, X) and eval_guards(gm, torch.randn(5, 6)) and not eval_guards(gm, torch.randn(3, 6)) and not eval_guards(gm, torch.randn(5, 7))

@@ -25,6 +25,8 @@ def decode(value, tensor=None):
     """The symbolic number whose code this is, else the number. `tensor` takes part in the call that has the number."""
     env = getattr(getattr(tensor, "fake_mode", None), "shape_env", None) or getattr(
         _C._get_dispatch_mode(_C._TorchDispatchModeKey.FAKE), "shape_env", None)
+    if env is None and isinstance(value, float):
+        return value
     for env in (env,) if env is not None else (e for e in (r() for r in reversed(_environments)) if e is not None):
         e = env._codes.lookup(value)
         if e is not None:
@@ -136,11 +138,15 @@ class Codes:
         return None if e is None else self.env.replace(e)
 
     def _real(self, v):
-        for k in range(1, 9) if 1e-15 < abs(v) < 1 else ():  # k parts of a size, or of a size less or more a little
+        for k in range(1, 5) if 1e-15 < abs(v) < 1 else ():  # k parts of a size, or of one less or more
             n = round(k / v)
-            e = self.lookup(n) if abs(n) >= LEAST and k / n == v else None
-            if e is not None:
-                return call("IntTrueDiv", k, e)
+            for d in (0, -1, 1) if abs(n) >= _FIRST and k / n == v else ():
+                e = self._known.get(n - d)
+                if e is not None:
+                    return call("IntTrueDiv", k, ex.add(e, d))
+            for c, e in list(self._known.items()) if abs(n) >= _FIRST ** 2 and k / n == v else ():  # or of two sizes' product
+                if isinstance(c, int) and n % c == 0 and n // c in self._known:
+                    return call("IntTrueDiv", k, ex.mul(e, self._known[n // c]))
         return None
 
     def _composed(self, v):

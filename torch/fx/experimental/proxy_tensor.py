@@ -576,7 +576,8 @@ def make_fx(f, decomposition_table=None, tracing_mode="real", _allow_non_fake_in
     """A function that runs `f` on its arguments and gives the GraphModule of the primitives that were called.
 
     `tracing_mode`: 'real' computes; 'fake' runs on fake tensors with the arguments' shapes; 'symbolic' on such with symbols for
-    sizes and ints, equal ones sharing a symbol: the graph holds for all sizes that satisfy the guards of its `shape_env`.
+    sizes and ints, equal ones sharing a symbol: the graph holds for all sizes that satisfy the guards of its `shape_env`; `f` is
+    called twice then, or more often, and what it does beside computing is done as often.
     `decomposition_table`:
     {overload: function} of operators that are recorded as what the function does. Tensors that are no arguments become
     attributes (`_tensor_constant0`, `_param_constant0`). Each node's meta has 'val' (a fake tensor) and 'tensor_meta'.
