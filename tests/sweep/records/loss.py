@@ -52,9 +52,9 @@ op(
     open="c",
     tol=4,
 )
-op("_mse_terms", plain, square, types="f", open="ci", tol=2, grad=False)
-op("_smooth_l1_terms", [call(T(2, 3), T(2, 3), 0.5)], smooth, types="f", tol=2, grad=False)
-op("_huber_terms", [call(T(2, 3), T(2, 3), 0.5)], huber, types="f", tol=2, grad=False)
+op("_mse_terms", plain, square, types="f", open="ci", tol=2)
+op("_smooth_l1_terms", [call(T(2, 3), T(2, 3), 0.5)], smooth, types="f", tol=2)
+op("_huber_terms", [call(T(2, 3), T(2, 3), 0.5)], huber, types="f", tol=2)
 
 
 def slope(f):
@@ -73,7 +73,7 @@ SLOPES = dict(
     soft_margin=(lambda x, y: -y / (1 + np.exp(x * y)), ()),
 )
 for name, (f, numbers) in SLOPES.items():
-    op(f"_{name}_slopes", triple(*numbers, 2.0), slope(f), types="f", open="ci", tol=4, grad=False)
+    op(f"_{name}_slopes", triple(*numbers, 2.0), slope(f), types="f", open="ci", tol=4)
     target = T(2, 3, grad=name != "soft_margin")
     op(
         f"{name}_loss_backward",
@@ -109,14 +109,13 @@ op(
     types="f",
     tol=10,
 )
-op("_bce_terms", [call(chances, truths)], entropy, types="f", tol=10, grad=False)
+op("_bce_terms", [call(chances, truths)], entropy, types="f", tol=10)
 op(
     "_bce_slopes",
     [call(T(2, 3), chances, truths, 2.0)],
     slope(lambda x, y: (x - y) / (x * (1 - x))),
     types="f",
     tol=10,
-    grad=False,
 )
 op(
     "binary_cross_entropy_backward",
@@ -138,14 +137,13 @@ op(
     types="f",
     tol=10,
 )
-op("_bce_logits_terms", [call(truths, T(2, 3))], lambda y, x: entropy_of_logits(x, y), types="f", tol=10, grad=False)
+op("_bce_logits_terms", [call(truths, T(2, 3))], lambda y, x: entropy_of_logits(x, y), types="f", tol=10)
 op(
     "_bce_logits_weighted_terms",
     [call(truths, T(2, 3), T(3, lo=0.5, hi=2))],
     lambda y, x, w: entropy_of_logits(x, y, w),
     types="f",
     tol=10,
-    grad=False,
 )
 op(
     "_bce_logits_slopes",
@@ -153,7 +151,6 @@ op(
     slope(lambda x, y: sp.expit(x) - y),
     types="f",
     tol=10,
-    grad=False,
 )
 op(
     "kl_div",
