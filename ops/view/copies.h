@@ -1,11 +1,20 @@
 // Copying twins of views: fresh row-major memory with the elements the view would show, and the view's derivative.
 #pragma once
+#include "dispatch/card.h"
 #include "dispatch/levels.h"
+#ifdef FB_EMIT_CARDS   // the cards of these have units of their own
+#pragma push_macro("FB_CARD")
+#undef FB_CARD
+#define FB_CARD(C)
+#endif
 #include "ops/view/complex_views.h"
 #include "ops/view/dims.h"
 #include "ops/view/shape.h"
 #include "ops/view/slices.h"
 #include "ops/view/split.h"
+#ifdef FB_EMIT_CARDS
+#pragma pop_macro("FB_CARD")
+#endif
 
 namespace fb::cards {
 
