@@ -25,6 +25,10 @@ struct PyStateGuard {
   vectorcallfunc call;
   State seen;
 };
+PyObject* py_watched(PyObject*, PyObject*) { return PyBool_FromLong(watched()); }
+PyMethodDef functions[] = {
+    {"_operators_are_watched", py_watched, METH_NOARGS, "_operators_are_watched() -> bool\n\nWhether a mode, a transform or a dual level sees operators as they come."}, {}};
+
 PyTypeObject StateGuardType{PyVarObject_HEAD_INIT(nullptr, 0)}, TensorGuardType{PyVarObject_HEAD_INIT(nullptr, 0)};
 
 PyObject* state_holds(PyObject* self, PyObject* const*, size_t, PyObject*) {
@@ -124,6 +128,7 @@ void ready(PyObject* m, PyTypeObject& type, const char* name, const char* attrib
 }  // namespace
 
 void init_guards(PyObject* m) {
+  checked(PyModule_AddFunctions(m, functions));
   TensorGuardType.tp_dealloc = tensors_dealloc;
   ready(m, StateGuardType, "torch._C._StateGuard", "_StateGuard", sizeof(PyStateGuard), offsetof(PyStateGuard, call), state_new,
         "_StateGuard()() -> bool\n\nWhether grad and inference mode, default dtype and default device are as when it was made, and no mode,\n"

@@ -7,7 +7,6 @@ import math
 import sys
 
 import torch
-from torch import _torch_function
 
 from . import allowed
 from .exc import Unsupported
@@ -146,17 +145,9 @@ def global_state():
     return " and ".join(checks), names
 
 
-def _levels():
-    """{name: function}: each counts what sees every operator as it comes, or is None where there is none."""
-    found = {"dispatch_modes": getattr(torch._C, "_len_torch_dispatch_stack", None),
-             "transforms": getattr(getattr(torch._C, "_functorch", None), "maybe_current_level", None),
-             "duals": getattr(torch._C, "_is_dual_level_open", None)}
-    return {name: f for name, f in found.items() if f is not None}
-
-
 def busy():
     """Whether nothing can be compiled now: modes, transforms and dual levels see every operator as it comes."""
-    return bool(_torch_function._modes) or any(f() for f in _levels().values())
+    return torch._C._operators_are_watched()
 
 
 def check_tensor_type(t):
