@@ -110,9 +110,10 @@ template <class T, class F> [[gnu::noinline]] void row(std::vector<Row>& to, con
 
 }  // namespace fb::testing
 
-#define FB_ROW1(name)                                                                \
-  fb::testing::row<float>(to, #name, [](auto x) { return fb::math::name(x); });      \
-  fb::testing::row<double>(to, #name, [](auto x) { return fb::math::name(x); });
-#define FB_ROW2(name)                                                                     \
-  fb::testing::row<float>(to, #name, [](auto x, auto y) { return fb::math::name(x, y); }); \
-  fb::testing::row<double>(to, #name, [](auto x, auto y) { return fb::math::name(x, y); });
+// FB_ROW1(name, n) takes one argument of so many.
+#define FB_ROW1(name, ...)                                                                             \
+  fb::testing::row<float>(to, #name, [](auto x) { return fb::math::name(x); } __VA_OPT__(, ) __VA_ARGS__); \
+  fb::testing::row<double>(to, #name, [](auto x) { return fb::math::name(x); } __VA_OPT__(, ) __VA_ARGS__);
+#define FB_ROW2(name, ...)                                                                                         \
+  fb::testing::row<float>(to, #name, [](auto x, auto y) { return fb::math::name(x, y); } __VA_OPT__(, ) __VA_ARGS__); \
+  fb::testing::row<double>(to, #name, [](auto x, auto y) { return fb::math::name(x, y); } __VA_OPT__(, ) __VA_ARGS__);

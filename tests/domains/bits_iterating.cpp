@@ -6,18 +6,11 @@ namespace {
 constexpr size_t thin = 12;   // one argument of so many
 }
 
-#define FB_SLOW1(name)                                                                         \
-  fb::testing::row<float>(to, #name, [](auto x) { return fb::math::name(x); }, thin); \
-  fb::testing::row<double>(to, #name, [](auto x) { return fb::math::name(x); }, thin);
-#define FB_SLOW2(name)                                                                                    \
-  fb::testing::row<float>(to, #name, [](auto x, auto y) { return fb::math::name(x, y); }, thin); \
-  fb::testing::row<double>(to, #name, [](auto x, auto y) { return fb::math::name(x, y); }, thin);
-
 void fb::testing::append_iterating(std::vector<Row>& to) {
-  FB_SLOW1(trigamma) FB_SLOW1(bessel_j0) FB_SLOW1(bessel_j1) FB_SLOW1(bessel_y0) FB_SLOW1(bessel_y1)
-  FB_SLOW1(modified_bessel_k0) FB_SLOW1(modified_bessel_k1) FB_SLOW1(scaled_modified_bessel_k0)
-  FB_SLOW1(scaled_modified_bessel_k1) FB_SLOW1(airy_ai) FB_SLOW1(spherical_bessel_j0)
-  FB_SLOW2(igamma) FB_SLOW2(igammac) FB_SLOW2(zeta)
+  FB_ROW1(trigamma, thin) FB_ROW1(bessel_j0, thin) FB_ROW1(bessel_j1, thin) FB_ROW1(bessel_y0, thin) FB_ROW1(bessel_y1, thin)
+  FB_ROW1(modified_bessel_k0, thin) FB_ROW1(modified_bessel_k1, thin) FB_ROW1(scaled_modified_bessel_k0, thin)
+  FB_ROW1(scaled_modified_bessel_k1, thin) FB_ROW1(airy_ai, thin) FB_ROW1(spherical_bessel_j0, thin)
+  FB_ROW2(igamma, thin) FB_ROW2(igammac, thin) FB_ROW2(zeta, thin)
   const auto polygamma = [](auto x) { return fb::math::polygamma(3, x); };
   row<float>(to, "polygamma3", polygamma, thin);
   row<double>(to, "polygamma3", polygamma, thin);

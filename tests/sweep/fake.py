@@ -25,6 +25,19 @@ def attempt(f):
         return None, error
 
 
+def comparable(record, case, at, got, error, real):
+    """The results of the real call, checked to come as those without elements do; None where there is nothing to compare."""
+    if isinstance(error, (*UNKNOWN, NotImplementedError)):
+        assert not (record.meta and case.meta), at + f"{type(error).__name__} ({error}), though the meta device has a shape"
+        return None
+    want, real_error = attempt(real)
+    if error is not None or real_error is not None:
+        assert error is None or real_error is not None, at + f"raises {type(error).__name__} ({error}), the real call does not"
+        return None
+    assert len(got) == len(want), at + f"{len(got)} results, {len(want)} of the real call"
+    return want
+
+
 @column
 def fake(record):
     """As the real call; what hangs on elements raises an exception that says so, and nothing else."""
@@ -38,14 +51,9 @@ def fake(record):
         at = where(record, case, dtype, "fake")
         with mode:
             got, error = attempt(lambda: run(*args, **kwargs))
-        if isinstance(error, (*UNKNOWN, NotImplementedError)):
-            assert not (record.meta and case.meta), at + f"{type(error).__name__}, though the meta device has a shape"
+        want = comparable(record, case, at, got, error, lambda: run(*filled.args, **filled.kwargs))
+        if want is None:
             continue
-        want, real_error = attempt(lambda: run(*filled.args, **filled.kwargs))
-        if error is not None or real_error is not None:
-            assert error is None or real_error is not None, at + f"raises {type(error).__name__} ({error}), the real call does not"
-            continue
-        assert len(got) == len(want), at + f"{len(got)} results, {len(want)} of the real call"
         for g, w in zip(got, want):
             if not isinstance(w, torch.Tensor) or any(w is t for t in filled.tensors):
                 continue
@@ -79,14 +87,10 @@ def symbolic(record):
         at = where(record, case, dtype, "symbolic")
         with mode:
             got, error = attempt(lambda: run(*args, **kwargs))
-        want, real_error = attempt(lambda: run(*filled.fresh()[0], **filled.fresh()[1]))
-        if isinstance(error, (*UNKNOWN, NotImplementedError)):
-            assert not (record.meta and case.meta), at + f"{type(error).__name__} ({error}), though the meta device has a shape"
+        args, kwargs = filled.fresh()
+        want = comparable(record, case, at, got, error, lambda: run(*args, **kwargs))
+        if want is None:
             continue
-        if error is not None or real_error is not None:
-            assert error is None or real_error is not None, at + f"raises {type(error).__name__} ({error}), the real call does not"
-            continue
-        assert len(got) == len(want), at + f"{len(got)} results, {len(want)} of the real call"
         fakes = [(g, w) for g, w in zip(got, want) if isinstance(w, torch.Tensor)]
         if any(env._without_hint(e) for g, _ in fakes for e in (*geometry(g)[0], *geometry(g)[1])):
             continue
