@@ -93,9 +93,6 @@ Overrides* find_replaced(const OpEntry& op) {
   return i == replaced().end() ? nullptr : i->second;
 }
 
-// Roads of an entry that other threads may be taking.
-void set_road(Invoke& road, Invoke to) { std::atomic_ref<Invoke>(road).store(to, std::memory_order_release); }
-
 void call(const Held& k, const OpEntry& op, const Value* args, Results& out) { k->kernel.run(k->kernel.context, op, args, out); }
 
 LibraryKey key_of(Device d) { return d.is_cpu() ? LibraryKey::cpu : d.is_meta() ? LibraryKey::meta : LibraryKey::cuda; }
@@ -235,13 +232,13 @@ int64_t library_impl(const OpEntry& op, LibraryKey key, LibraryKernel kernel) {
     if (is_library(op)) o = &own_overrides(op);
     else if (Overrides*& found = replaced()[&op]; !(o = found)) {
       o = found = new Overrides;
-      o->card_invoke = op.invoke;
-      o->card_run = op.run;
+      o->card_invoke = op.invoke.to();
+      o->card_run = op.run.to();
     }
     o->stack[int(key)].push_back(std::move(r));
     places().emplace(number, Place{&op, o, key});
     OpEntry& e = const_cast<OpEntry&>(op);
-    if (!is_library(op)) device_key ? set_road(e.run, &run_replaced) : set_road(e.invoke, &invoke_replaced);
+    if (!is_library(op)) (device_key ? e.run : e.invoke) = device_key ? &run_replaced : &invoke_replaced;
   }
   ++generation;
   return number;
@@ -264,8 +261,8 @@ void library_remove(int64_t number) {
   if (!is_library(*p.op)) {
     OpEntry& e = const_cast<OpEntry&>(*p.op);
     const Overrides& o = *p.overrides;
-    if (!o.has(LibraryKey::cpu) && !o.has(LibraryKey::cuda) && !o.has(LibraryKey::meta)) set_road(e.run, o.card_run);
-    if (!o.has(LibraryKey::autograd) && !o.has(LibraryKey::composite_implicit)) set_road(e.invoke, o.card_invoke);
+    if (!o.has(LibraryKey::cpu) && !o.has(LibraryKey::cuda) && !o.has(LibraryKey::meta)) e.run = o.card_run;
+    if (!o.has(LibraryKey::autograd) && !o.has(LibraryKey::composite_implicit)) e.invoke = o.card_invoke;
   }
   guard.unlock();
 }

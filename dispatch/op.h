@@ -1,6 +1,7 @@
 // The run-time record of an operator, and the table of all of them. Cards (ops/) emit a constant CardRecord
 // each into a linker section; kernels (cpu/, cuda/) emit KernelRecords. The table is made from both on first use.
 #pragma once
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,14 +77,32 @@ enum class OpForm : uint8_t { functional, inplace, out };
 
 struct Packet;
 
+// A way into an operator. A library's kernel may take the place of a card's while other threads call: an atomic load and store,
+// which cost no more than plain ones.
+class Road {
+ public:
+  constexpr Road() = default;
+  Road(const Road& other) : to_(other.to()) {}
+  Road& operator=(const Road& other) { return *this = other.to(); }
+  Road& operator=(Invoke to) {
+    to_.store(to, std::memory_order_release);
+    return *this;
+  }
+  Invoke to() const { return to_.load(std::memory_order_acquire); }
+  void operator()(const OpEntry& op, const Value* args, Results& out) const { to()(op, args, out); }
+
+ private:
+  std::atomic<Invoke> to_{nullptr};
+};
+
 struct OpEntry {
   const CardRecord* card = nullptr;
   OpForm form = OpForm::functional;
   Schema schema;
   Packet* packet = nullptr;
   const OpEntry* functional = nullptr;  // of the other forms
-  Invoke invoke = nullptr;              // the call as users make it
-  Invoke run = nullptr;                 // below autograd
+  Road invoke;                          // the call as users make it
+  Road run;                             // below autograd
   std::vector<const KernelRecord*> cpu; // best first
   std::string grad_name;                // "AddBackward0"
 

@@ -1,12 +1,11 @@
 // The geometry of a pointwise call: promotion, broadcasting, the output's strides, coalescing.
 #include "dispatch/pointwise.h"
-#include "dispatch/out_exact.h"
-#include "dispatch/out_rule.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "dispatch/call.h"
+#include "dispatch/out_rule.h"
 #include "dispatch/pointwise_shape.h"
 #include "dispatch/thread_state.h"
 #include "ops/math/constant_type.h"

@@ -65,9 +65,9 @@ inline void put_repeated(const Tensor& self, const std::vector<Tensor>& at, cons
                                   : op<"clone">(self, MemoryFormat::contiguous);
   op_list<"_index_put_impl_">(apart, at, values, accumulate, false);
   if (accumulate) {
-    const Dims none = repeated_dims(self);
+    const Dims again = repeated_dims(self);
     const Tensor place = one_of_each(self);
-    op_list<"copy_">(place, op<"add">(place, op<"sum">(apart, none, true, self.dtype())));
+    op_list<"copy_">(place, op<"add">(place, op<"sum">(apart, again, true, self.dtype())));
     return;
   }
   const Tensor written = op<"zeros">(self.sizes(), DType::boolean, std::nullopt, self.device());

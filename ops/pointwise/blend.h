@@ -4,7 +4,7 @@
 
 #include "dispatch/call.h"
 #include "dispatch/card.h"
-#include "dispatch/out_exact.h"
+#include "dispatch/out_rule.h"
 #include "dispatch/shape_of_values.h"
 #include "ops/math/fits.h"
 #include "ops/math/math.h"

@@ -2,7 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
-#include "dispatch/out_exact.h"
+#include "dispatch/out_rule.h"
 #include "ops/math/integer.h"
 #include "ops/math/math.h"
 
