@@ -1,4 +1,4 @@
-"""Complex numbers: complex32, which is kept and converted but not computed in, and operands that are lazily conjugated or negated."""
+"""Complex numbers: the same bits for any layout, complex32, which is kept and converted but not computed in, and operands that are lazily conjugated or negated."""
 import cmath
 
 import pytest
@@ -74,3 +74,44 @@ def test_operands_are_negated_whatever_out_is(lazy_out):
     assert torch.add(x, x, out=out).tolist() == [-2.0, 6.0]
     assert torch.where(x > 0, x, 5 * x, out=out).tolist() == [-5.0, 3.0]
     assert torch.mul(x, 2, out=out).tolist() == [-2.0, 6.0]
+
+
+def bits(t):
+    return torch.view_as_real(t.resolve_conj()).contiguous()
+
+
+def layouts(t):
+    yield t
+    yield t.t().contiguous().t()
+    yield torch.stack([t, t], -1)[..., 1]
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_products_and_quotients_have_the_same_bits_for_any_layout(dtype):
+    torch.manual_seed(5)
+    a, b = torch.randn(7, 17, dtype=dtype), torch.randn(7, 17, dtype=dtype)
+    product, quotient = bits(a * b), bits(a / b)
+    assert torch.equal(product, bits(b * a))
+    for x in layouts(a):
+        for y in layouts(b):
+            assert torch.equal(bits(x * y), product)
+            assert torch.equal(bits(x / y), quotient)
+            assert torch.equal(bits(torch.addcmul(x, x, y, value=0.3)), bits(torch.addcmul(a, a, b, value=0.3)))
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+@pytest.mark.parametrize("shape, dim", [((100, 81), 1), ((8, 3), 0), ((3, 2, 40, 5), 2)])
+def test_a_product_over_a_dimension_has_the_same_bits_for_any_strides(dtype, shape, dim):
+    torch.manual_seed(6)
+    x = torch.randn(shape, dtype=dtype)
+    whole = bits(x.prod(dim))
+    order = list(range(x.dim()))[::-1]
+    assert torch.equal(bits(x.permute(order).contiguous().permute(order).prod(dim)), whole)
+    assert torch.equal(bits(torch.stack([x, x], -1)[..., 0].prod(dim)), whole)
+
+
+def test_each_part_of_a_product_is_rounded_after_every_step():
+    torch.manual_seed(7)
+    a, b = torch.randn(33, dtype=torch.complex128), torch.randn(33, dtype=torch.complex128)
+    want = [complex(x.real * y.real - x.imag * y.imag, x.real * y.imag + x.imag * y.real) for x, y in zip(a.tolist(), b.tolist())]
+    assert (a * b).tolist() == want
