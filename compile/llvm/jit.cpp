@@ -1,4 +1,5 @@
-// LLVM in this process: a short list of its passes, and its code generator for this machine.
+// LLVM in this process: a short list of its passes, and its code generator for this machine. With emit.cpp it is a library of
+// its own, libtorch_llvm, whose one entry load_llvm.cpp calls.
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -78,7 +79,7 @@ struct Machine {
 
 }  // namespace
 
-std::string make_object(const tile::Program& p, double* times) {
+extern "C" [[gnu::visibility("default")]] void fb_make_object(const tile::Program& p, double* times, std::string* to) {
   auto now = [] { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
   Machine& j = Machine::instance();
   const double t1 = now();
@@ -104,7 +105,7 @@ std::string make_object(const tile::Program& p, double* times) {
     times[1] = t3 - t2;
     times[2] = t4 - t3;
   }
-  return std::string(object.data(), object.size());
+  to->assign(object.data(), object.size());
 }
 
 }  // namespace fb::compile
