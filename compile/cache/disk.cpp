@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "compile/llvm/machine.h"
+
 namespace fb::compile::cache {
 namespace {
 
@@ -37,7 +39,38 @@ struct Digest {
   }
 };
 
-// What this library is: its build-id, and where it lies.
+// The build-id among the notes of [at, end), or none.
+std::string build_id(const char* at, const char* end) {
+  while (at + sizeof(ElfW(Nhdr)) <= end) {
+    ElfW(Nhdr) n;
+    std::memcpy(&n, at, sizeof n);
+    const char* desc = at + sizeof n + (n.n_namesz + 3) / 4 * 4;
+    if (n.n_namesz > 64 || n.n_descsz > size_t(end - at) || desc + n.n_descsz > end) break;
+    if (n.n_type == NT_GNU_BUILD_ID) return std::string(desc, n.n_descsz);
+    at = desc + (n.n_descsz + 3) / 4 * 4;
+  }
+  return "";
+}
+
+// The same of a library that is not loaded.
+std::string build_id_of_file(const std::string& path) {
+  const int f = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (f < 0) return "";
+  ElfW(Ehdr) h;
+  std::string id;
+  if (pread(f, &h, sizeof h, 0) == ssize_t(sizeof h) && std::memcmp(h.e_ident, ELFMAG, SELFMAG) == 0)
+    for (int i = 0; id.empty() && i < h.e_phnum; ++i) {
+      ElfW(Phdr) p;
+      if (pread(f, &p, sizeof p, off_t(h.e_phoff + size_t(i) * sizeof p)) != ssize_t(sizeof p)) break;
+      if (p.p_type != PT_NOTE || p.p_filesz > 65536) continue;
+      std::string notes(p.p_filesz, 0);
+      if (pread(f, notes.data(), notes.size(), off_t(p.p_offset)) == ssize_t(notes.size())) id = build_id(notes.data(), notes.data() + notes.size());
+    }
+  close(f);
+  return id;
+}
+
+// What this library and that with LLVM are: their build-ids, and where this one lies.
 struct Library {
   std::string id;
   uintptr_t base = 0;
@@ -55,19 +88,13 @@ const Library& library() {
           for (int k = 0; k < i->dlpi_phnum; ++k) {
             if (i->dlpi_phdr[k].p_type != PT_NOTE) continue;
             const char* at = reinterpret_cast<const char*>(i->dlpi_addr + i->dlpi_phdr[k].p_vaddr);
-            const char* end = at + i->dlpi_phdr[k].p_memsz;
-            while (at + sizeof(ElfW(Nhdr)) <= end) {
-              ElfW(Nhdr) n;
-              std::memcpy(&n, at, sizeof n);
-              const char* name = at + sizeof n;
-              const char* desc = name + (n.n_namesz + 3) / 4 * 4;
-              if (n.n_type == NT_GNU_BUILD_ID && desc + n.n_descsz <= end) to.id.assign(desc, n.n_descsz);
-              at = desc + (n.n_descsz + 3) / 4 * 4;
-            }
+            if (to.id.empty()) to.id = build_id(at, at + i->dlpi_phdr[k].p_memsz);
           }
           return 1;
         },
         &r);
+    const std::string maker = build_id_of_file(llvm_library());
+    r.id = r.id.empty() || maker.empty() ? "" : r.id + maker;
     return r;
   }();
   return l;

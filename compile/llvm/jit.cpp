@@ -1,4 +1,5 @@
-// LLVM in this process: a short list of its passes, and its code generator for this machine.
+// LLVM in this process: a short list of its passes, and its code generator for this machine. With emit.cpp it is a library of
+// its own, libtorch_llvm, whose one entry load_llvm.cpp calls.
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -6,6 +7,7 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -89,6 +91,10 @@ class Machines {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+    // A tile's registers alternate in the order of the text. LLVM's machine scheduler saves registers by taking one after the
+    // other, and the processor cannot look far enough ahead to undo that. It is off by a switch of LLVM's alone, which has no other road.
+    const char* const switches[] = {"", "-enable-misched=false"};
+    llvm::cl::ParseCommandLineOptions(2, switches);
     std::string why;
     target_ = llvm::TargetRegistry::lookupTarget(kTriple, why);
     if (!target_) raise_runtime("the machine's code generator is not there: ", why);
@@ -100,7 +106,7 @@ class Machines {
 
 }  // namespace
 
-std::string make_object(const tile::Program& p, double* times) {
+extern "C" [[gnu::visibility("default")]] void fb_make_object(const tile::Program& p, double* times, std::string* to) {
   auto now = [] { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
   const double t1 = now();
   Machines::Machine target = Machines::instance().take();
@@ -126,7 +132,7 @@ std::string make_object(const tile::Program& p, double* times) {
     times[1] = t3 - t2;
     times[2] = t4 - t3;
   }
-  return std::string(object.data(), object.size());
+  to->assign(object.data(), object.size());
 }
 
 }  // namespace fb::compile

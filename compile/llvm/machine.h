@@ -13,6 +13,8 @@ using Entry = int32_t (*)(const int64_t* words);
 // An object file with p's code. It names what stands outside of it (llvm/lane_site.h). Raises RuntimeError where LLVM refuses.
 // times: milliseconds of LLVM's text, of its passes, of the machine's code.
 std::string make_object(const tile::Program& p, double* times = nullptr);
+// Where the library with LLVM lies, which make_object loads.
+std::string llvm_library();
 // p's code, from an object made for it; it lives as long as the process. Null where the object is not one of ours.
 Entry load_object(const std::string& object, const tile::Program& p);
 

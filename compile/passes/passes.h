@@ -6,13 +6,13 @@ namespace fb::compile {
 
 // Calls of named functions give way to the text of the functions.
 tile::Program expand_named(const tile::Program& p);
-// Those do whose text is short, and in tiles of up to two registers those whose text is straight: what stands in place is
+// Those do whose text is short, and in tiles of up to four registers those whose text is straight: what stands in place is
 // scheduled with what is around it, and constants and results need no memory. The others stay calls of compiled code.
 tile::Program expand_straight(const tile::Program& p);
 // Operators of a function's text; 0 where lanes go one by one in it, so that it stays a call.
 int straight_length(const tile::Named* f, tile::Elem e);
 constexpr int kTextsInPlace = 480;     // operators of such texts in one program; beyond, all stay calls
-constexpr int kTileBytes = 64;         // of a tile in which texts stand: two registers, of which one works while the other waits
+constexpr int kTileBytes = 128;        // of a tile in which texts stand: four registers take turns, so that none waits for its last operation
 constexpr int kRunLanes = 32;          // of a tile where functions are called
 // One value for equal expressions in one scope.
 tile::Program share_equal(const tile::Program& p);

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 LIB = pathlib.Path(torch.__file__).parent / "lib"
 
 
-@pytest.mark.parametrize("name", ["libtorch.so", "libtorch_compile.so"])
+@pytest.mark.parametrize("name", ["libtorch.so", "libtorch_compile.so", "libtorch_llvm.so"])
 def test_no_symbol_of_llvm(name):
     nm = shutil.which("nm")
     if nm is None or not (LIB / name).exists():

@@ -1,0 +1,29 @@
+// Loads libtorch_llvm, which lies beside this library, when machine code is first made: code that lies on disk needs no LLVM.
+#include <dlfcn.h>
+
+#include "compile/llvm/machine.h"
+#include "core/error.h"
+
+namespace fb::compile {
+
+std::string llvm_library() {
+  Dl_info here{};
+  dladdr(reinterpret_cast<void*>(&llvm_library), &here);
+  const std::string path = here.dli_fname ? here.dli_fname : "";
+  return path.substr(0, path.rfind('/') + 1) + "libtorch_llvm.so";
+}
+
+std::string make_object(const tile::Program& p, double* times) {
+  using Make = void (*)(const tile::Program&, double*, std::string*);
+  static const Make make = [] {
+    void* lib = dlopen(llvm_library().c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* f = lib ? dlsym(lib, "fb_make_object") : nullptr;
+    if (!f) raise_runtime("LLVM could not be loaded: ", dlerror());
+    return reinterpret_cast<Make>(f);
+  }();
+  std::string object;
+  make(p, times, &object);
+  return object;
+}
+
+}  // namespace fb::compile
