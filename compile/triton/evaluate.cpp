@@ -160,7 +160,7 @@ void Lowering::store_room(int64_t offset, const std::vector<int64_t>& shape, Ele
   b_.store(b_.splat(wide(address, at.lanes), at.lanes), v);
 }
 
-// Functions whose texts stand in place want two registers, so that one works while the other waits; those that are called
+// Functions whose texts stand in place want four registers, so that none waits for its last operation; those that are called
 // want runs.
 int Lowering::width_of(const std::vector<Id>& of) {
   std::vector<char> seen(p_.nodes.size());

@@ -43,6 +43,16 @@ template <class V> FB_INLINE V scale_by(V p, V t) {
   const int_t<V> i = bits(t), h = shift_right_logical(i, 1);
   return p * pow2_of_bits<V>(h) * pow2_of_bits<V>(wrapping_sub(i, h));
 }
+// 2^r on |r| <= 1/2
+template <class V> FB_INLINE V pow2_fraction(V r) {
+  constexpr float f[] = {0x1.62e43p-1f,  0x1.ebfbd2p-3f,  0x1.c6afbcp-5f,
+                         0x1.3b3276p-7f, 0x1.5ee4a8p-10f, 0x1.3f7b3cp-13f};
+  constexpr double d[] = {0x1.62e42fefa39efp-1,  0x1.ebfbdff82c52dp-3,  0x1.c6b08d704a1f0p-5,  0x1.3b2ab6fbba9b6p-7,
+                          0x1.5d87fe786e8c6p-10, 0x1.43091294191d7p-13, 0x1.ffcbfd6243eb7p-17, 0x1.62c1b65f454dfp-20,
+                          0x1.b5230639ef62dp-24, 0x1.df0aaa45616d4p-28, 0x1.eca63bfe4686fp-32, 0x1.333e0183d2357p-33};
+  return fma(horner(r, f, d), r, k<V>(1));
+}
+
 // Past these the result is 0 or inf; NaN passes.
 template <class V> FB_INLINE V clamp_exp(V x) {
   return min(c<V>(89.0f, 710.0), max(c<V>(-104.0f, -746.0), x));
@@ -77,12 +87,7 @@ template <class V> FB_INLINE V exp2(V x) {
   x = min(c<V>(129.0f, 1025.0), max(c<V>(-151.0f, -1076.0), x));
   const V shift = detail::exp_shift<V>();
   const V t = x + shift, r = x - (t - shift);
-  constexpr float f[] = {0x1.62e43p-1f,  0x1.ebfbd2p-3f,  0x1.c6afbcp-5f,
-                         0x1.3b3276p-7f, 0x1.5ee4a8p-10f, 0x1.3f7b3cp-13f};
-  constexpr double d[] = {0x1.62e42fefa39efp-1,  0x1.ebfbdff82c52dp-3,  0x1.c6b08d704a1f0p-5,  0x1.3b2ab6fbba9b6p-7,
-                          0x1.5d87fe786e8c6p-10, 0x1.43091294191d7p-13, 0x1.ffcbfd6243eb7p-17, 0x1.62c1b65f454dfp-20,
-                          0x1.b5230639ef62dp-24, 0x1.df0aaa45616d4p-28, 0x1.eca63bfe4686fp-32, 0x1.333e0183d2357p-33};
-  return detail::scale_by(fma(horner(r, f, d), r, k<V>(1)), t);
+  return detail::scale_by(detail::pow2_fraction(r), t);
 }
 
 // f32: 1.51 ULP; f64: 1.7 ULP. 2^n (e^r - 1) + (2^n - 1), at half scale so that n = 128 does not overflow early.

@@ -241,3 +241,16 @@ def test_attributes_keep_their_precision_where_gradients_are_recorded(dtype, nam
     for g in (plain, recorded.detach()):
         assert g.dtype == dtype
         torch.testing.assert_close(g.double(), want, rtol=tight, atol=0)
+
+
+@pytest.mark.parametrize("x, relative", [(1e-30, 2e-7), (0.5, 2e-7), (4.0, 2e-7), (-0.5, 3e-7), (-1.0, 1e-6), (-2.0, 2e-6), (-3.0, 1e-5), (-5.0, 1e-3), (-8.0, 3e-2)])
+def test_gelu_keeps_digits_where_it_vanishes(x, relative):
+    """x Phi(x) with Phi(x) = erfc(-x / sqrt 2) / 2: a small Phi is not what is left of 1 + erf."""
+    exact = x * math.erfc(-x / math.sqrt(2)) / 2
+    assert torch.nn.functional.gelu(torch.full((9,), x)).sub(exact).abs().max() <= relative * abs(exact)
+
+
+def test_gelu_at_its_ends():
+    got = torch.nn.functional.gelu(torch.tensor([-0.0, 0.0, -20.0, -3e38, 3e38, math.inf, -math.inf, math.nan]))
+    assert got[:6].tolist() == [0, 0, 0, 0, torch.tensor(3e38).item(), math.inf] and got[:6].signbit().tolist() == [True, False, True, True, False, False]
+    assert got[6:].isnan().all()
