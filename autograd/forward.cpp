@@ -3,6 +3,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "core/fork_mutex.h"
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/thread_state.h"
@@ -10,7 +11,7 @@
 namespace fb {
 namespace {
 
-std::mutex g_lock;
+constinit ForkMutex g_lock;       // of these, for a few instructions; no tensor dies within
 ForwardRecord* g_first = nullptr;  // all tangents of the open level
 bool g_user_level = false;         // opened by dual_level()
 std::atomic<int> g_transforms{0};
@@ -99,13 +100,13 @@ bool shares_memory(const Tensor& t, const Tangents& from) {
 }  // namespace
 
 ForwardRecord::~ForwardRecord() {
-  std::lock_guard<std::mutex> lock(g_lock);
+  std::lock_guard<ForkMutex> lock(g_lock);
   unlink(this);
 }
 
 void enter_dual_level() {
   FB_CHECK(!g_user_level, "a dual level is open already; forward mode does not nest levels yet");
-  std::lock_guard<std::mutex> lock(g_lock);
+  std::lock_guard<ForkMutex> lock(g_lock);
   g_user_level = dual_level_open = true;
 }
 
@@ -113,7 +114,7 @@ void exit_dual_level() {
   FB_CHECK(g_user_level, "no dual level is open, so none can be left");
   std::vector<Tensor> drop;  // tangents die outside the lock
   {
-    std::lock_guard<std::mutex> lock(g_lock);
+    std::lock_guard<ForkMutex> lock(g_lock);
     g_user_level = false;
     dual_level_open = g_transforms > 0;
     for (ForwardRecord *r = g_first, *next; r; r = next) {
@@ -127,12 +128,12 @@ void exit_dual_level() {
 }
 
 void enter_forward_transform() {
-  std::lock_guard<std::mutex> lock(g_lock);  // of both, so that one thread's leaving does not close another's
+  std::lock_guard<ForkMutex> lock(g_lock);  // of both, so that one thread's leaving does not close another's
   ++g_transforms;
   dual_level_open = true;
 }
 void leave_forward_transform() {
-  std::lock_guard<std::mutex> lock(g_lock);
+  std::lock_guard<ForkMutex> lock(g_lock);
   if (--g_transforms == 0) dual_level_open = g_user_level;
 }
 
@@ -166,7 +167,7 @@ void set_tangent(const Tensor& t, Tensor tangent) {
   m.forward->tangent = std::move(tangent);
   m.forward->owner = t.impl();
   t->dual = true;
-  std::lock_guard<std::mutex> lock(g_lock);
+  std::lock_guard<ForkMutex> lock(g_lock);
   ForwardRecord* r = m.forward.get();
   if (r->prev || r->next || g_first == r) return;
   r->next = g_first;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "core/no_fork.h"
 #include "dispatch/below_autograd.h"
 #include "dispatch/call.h"
 #include "dispatch/levels.h"
@@ -211,7 +212,8 @@ static void lock_accumulators() {
 static void unlock_accumulators() { g_accumulators.clear(std::memory_order_release); }
 struct AccumulatorLock {
   AccumulatorLock() {
-    [[maybe_unused]] static const int forks = pthread_atfork(lock_accumulators, unlock_accumulators, unlock_accumulators);
+    static constinit FirstUse<int> handlers;
+    handlers.get([] { return pthread_atfork(lock_accumulators, unlock_accumulators, unlock_accumulators); });
     lock_accumulators();
   }
   ~AccumulatorLock() { unlock_accumulators(); }

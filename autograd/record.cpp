@@ -242,7 +242,7 @@ OpNode* make_node(const OpEntry& op, const Value* args, bool inplace) {
           // The rule needs self as it was; the copy carries self's past.
           Tensor copy;
           if (t->wrapped) {  // history of this level only: outer ones have their own
-            static const OpEntry& clone = *find_op("clone");
+            const OpEntry& clone = *find_op("clone");
             const Value v[] = {Value(t), Value()};
             Results r;
             run_layered(clone, v, r, t->flags);

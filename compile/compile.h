@@ -13,9 +13,11 @@ namespace fb::compile {
 struct Statistics {
   int64_t kernels = 0;           // made so far
   double milliseconds = 0;       // spent on making them
-  double median = 0;             // milliseconds of the middle one
+  double median = 0;             // milliseconds of the middle one, of the last few thousand
   int64_t loaded = 0;            // kernels whose code an earlier process had left on disk
   double loading = 0;            // milliseconds spent on those
+  double median_loading = 0;
+  int64_t known = 0;             // kernels that are in memory now
 };
 
 // A graph made ready: it plans once for each geometry of its inputs, and keeps the plans.

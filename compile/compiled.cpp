@@ -1,6 +1,7 @@
 // The library's entry: graphs made ready and called, and single calls as graphs of one node.
 #include <atomic>
 #include <mutex>
+#include <shared_mutex>
 
 #include "autograd/node.h"
 #include "compile/fuse/parts.h"
@@ -10,6 +11,7 @@
 #include "compile/point_call.h"
 #include "compile/triton/launch.h"
 #include "core/error.h"
+#include "core/fork_mutex.h"
 #include "dispatch/thread_state.h"
 
 namespace fb::compile {
@@ -18,8 +20,7 @@ struct Compiled {
   Graph graph;                  // as it was given, for operators one by one
   Graph parts;                  // as it is planned
   std::vector<const Tensor*> constants;
-  std::mutex lock;
-  std::vector<std::unique_ptr<Plan>> plans;
+  std::vector<std::unique_ptr<Plan>> plans;   // under the lock; one that stands there stays
   std::atomic<const Plan*> last{nullptr};
 };
 
@@ -37,25 +38,34 @@ Compiled* make(Graph g) {
 }
 void drop(Compiled* c) { delete c; }
 
+constinit ForkMutex lock;       // of every graph's list of plans: held to look and to add, not while a plan is made
+
+const Plan* find_plan(const Compiled& c, TensorImpl* const* inputs) {
+  for (const auto& p : c.plans)
+    if (p->holds(inputs, c.constants)) return p.get();
+  return nullptr;
+}
+
 // The plan for these inputs: one that is kept, or `once`, which is then made.
 const Plan& plan_for(Compiled& c, TensorImpl* const* inputs, std::unique_ptr<Plan>& once) {
   const Plan* p = c.last.load(std::memory_order_acquire);
   if (p && p->holds(inputs, c.constants)) return *p;
   {
-    const std::lock_guard<std::mutex> hold(c.lock);
-    for (const auto& q : c.plans)
-      if (q->holds(inputs, c.constants)) {
-        c.last.store(q.get(), std::memory_order_release);
-        return *q;
-      }
-    if (c.plans.size() < kMostPlans) {
-      c.plans.push_back(make_plan(c.parts, inputs));
-      c.last.store(c.plans.back().get(), std::memory_order_release);
-      return *c.plans.back();
+    const std::shared_lock<ForkMutex> hold(lock);
+    p = find_plan(c, inputs);
+  }
+  if (!p) {
+    once = make_plan(c.parts, inputs);
+    const std::lock_guard<ForkMutex> hold(lock);
+    p = find_plan(c, inputs);   // another thread may have been faster
+    if (!p && c.plans.size() < kMostPlans) {
+      p = once.get();
+      c.plans.push_back(std::move(once));
     }
   }
-  once = make_plan(c.parts, inputs);
-  return *once;
+  if (!p) return *once;
+  c.last.store(p, std::memory_order_release);
+  return *p;
 }
 
 // Whether operators must see the call one by one: a gradient or a tangent is wanted, or a layer takes calls.

@@ -5,11 +5,13 @@
 
 #include "compile/compile.h"
 #include "core/error.h"
+#include "core/no_fork.h"
 
 namespace fb::compile {
 
 const Compiler& compiler() {
-  static const Compiler* const c = [] {
+  static constinit FirstUse<const Compiler*> c;
+  return *c.get([] {
     Dl_info here{};
     dladdr(reinterpret_cast<void*>(&compiler), &here);
     std::string path = here.dli_fname ? here.dli_fname : "";
@@ -19,8 +21,7 @@ const Compiler& compiler() {
     void* f = dlsym(lib, "fb_compiler");
     if (!f) raise_runtime("the compiler could not be loaded: ", path, " has no entry");
     return reinterpret_cast<const Compiler* (*)()>(f)();
-  }();
-  return *c;
+  });
 }
 
 }  // namespace fb::compile

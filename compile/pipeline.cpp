@@ -8,6 +8,7 @@
 #include "compile/cache/disk.h"
 #include "compile/passes/passes.h"
 #include "core/error.h"
+#include "core/no_fork.h"
 
 namespace fb::compile {
 namespace {
@@ -63,25 +64,26 @@ tile::Program lower_for_cpu(const tile::Program& given) {
   return run(given, passes, std::size(passes));
 }
 
-Entry compile(const tile::Program& given, bool* loaded) {
+Ref<Code> compile(const tile::Program& given, bool* loaded) {
+  const NoFork whole;
   double t = milliseconds();
   const tile::Program p = lower_for_cpu(given);
   const std::string name = cache::name_of(p);
   if (loaded) *loaded = false;
   if (std::string object; cache::find(name, &object))
-    if (const Entry e = load_object(object, p)) {
+    if (Ref<Code> c = load_object(object, p)) {
       if (loaded) *loaded = true;
       if (logging()) std::fprintf(stderr, "-- from the cache: %.2f ms\n", milliseconds() - t);
-      return e;
+      return c;
     }
   t = milliseconds();
   double steps[3];
   const std::string object = make_object(p, steps);
-  const Entry e = load_object(object, p);
-  if (!e) raise_runtime("tile program ", p.name, ": the object made for it could not be loaded");
+  Ref<Code> c = load_object(object, p);
+  if (!c) raise_runtime("tile program ", p.name, ": the object made for it could not be loaded");
   if (logging()) std::fprintf(stderr, "-- machine code: %.2f ms (text %.2f, passes %.2f, code %.2f), %zu bytes\n", milliseconds() - t, steps[0], steps[1], steps[2], object.size());
   cache::keep(name, object);
-  return e;
+  return c;
 }
 
 }  // namespace fb::compile

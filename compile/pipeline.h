@@ -10,7 +10,7 @@ namespace fb::compile {
 tile::Program lower(const tile::Program& p);
 // The same for machine code, where named functions of some length are called.
 tile::Program lower_for_cpu(const tile::Program& p);
-// Code that an earlier process left on disk is taken; `loaded` says so.
-Entry compile(const tile::Program& p, bool* loaded = nullptr);
+// Code that an earlier process left on disk is taken; `loaded` says so. Within NoFork: LLVM has locks of its own.
+Ref<Code> compile(const tile::Program& p, bool* loaded = nullptr);
 
 }  // namespace fb::compile

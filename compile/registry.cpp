@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "compile/tile_card.h"
+#include "core/no_fork.h"
 
 #define FB_SECTION(T, section)                                                        \
   extern "C" {                                                                        \
@@ -19,12 +20,13 @@ namespace fb::compile {
 namespace {
 
 template <class T> const T* find(const T* begin, const T* end, const char* schema) {
-  static const std::map<std::string_view, const T*> table = [&] {
+  static constinit FirstUse<const std::map<std::string_view, const T*>> found;
+  const auto& table = found.get([&] {
     std::map<std::string_view, const T*> t;
     for (const T* c = begin; c != end; ++c)
       if (c->schema) t[c->schema] = c;
     return t;
-  }();
+  });
   const auto at = table.find(schema);
   return at == table.end() ? nullptr : at->second;
 }

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/no_fork.h"
+
 namespace fb {
 namespace {
 
@@ -168,8 +170,8 @@ bool Generator::set_state(const uint8_t in[state_size]) {
 }
 
 Generator& default_cpu_generator() {
-  static Generator* generator = new Generator;  // may be used by static destructors
-  return *generator;
+  static constinit FirstUse<Generator> generator;  // may be used by static destructors
+  return generator.get([] { return Generator(); });
 }
 
 uint64_t system_random64() {

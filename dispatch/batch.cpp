@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/fork_mutex.h"
+#include "core/no_fork.h"
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/library.h"
@@ -114,13 +115,13 @@ namespace {
 
 using Table = std::map<std::string, BatchRun, std::less<>>;
 const Table& table() {
-  static const Table* t = [] {
-    auto* m = new Table;
+  static constinit FirstUse<Table> t;
+  return t.get([] {
+    Table m;
     for (const BatchRecord* r = __start_fb_batch; r < __stop_fb_batch; ++r)
-      if (r->name) m->emplace(r->name, r->run);
+      if (r->name) m.emplace(r->name, r->run);
     return m;
-  }();
-  return *t;
+  });
 }
 
 BatchRun rule_of(const OpEntry& f) {
@@ -274,11 +275,12 @@ void run_batched(const OpEntry& op, const Value* args, Results& out, const Ref<L
   if (kind == CardKind::view && batch_view(*c)) return;
   // What an operator from outside means by its arguments' names is not known.
   if (!(op.card->forms & form::library) && has_dims(op.schema) && batch_dims(*c)) return;
-  static ForkMutex* lock = new ForkMutex;
-  static std::set<std::string>* warned = new std::set<std::string>;
+  static constinit ForkMutex lock;
+  static constinit std::set<std::string>* warned = nullptr;
   bool first;
   {
-    const std::lock_guard<ForkMutex> hold(*lock);
+    const std::lock_guard<ForkMutex> hold(lock);
+    if (!warned) warned = new std::set<std::string>;
     first = warned->insert(op.schema.full_name()).second;
   }
   if (first)

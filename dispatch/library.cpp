@@ -33,10 +33,7 @@ using Held = Ref<Registered>;
 
 // Guards what follows: stacks of kernels, and the maps to them. Held for as long as it takes to look at a stack; a kernel is
 // neither run nor dropped under it, since that may wait for the interpreter's lock, whose holder may wait for this one.
-ForkMutex& lock() {
-  static ForkMutex* m = new ForkMutex;
-  return *m;
-}
+constinit ForkMutex g_lock;
 
 // What was registered for one entry: its own operators, and aten's where a kernel replaces a card's.
 struct Overrides {
@@ -46,14 +43,14 @@ struct Overrides {
   bool has(LibraryKey k) const { return !stack[int(k)].empty(); }
   // The first of these that has a kernel; null where none has.
   Held first(std::initializer_list<LibraryKey> keys) const {
-    std::shared_lock<ForkMutex> guard(lock());
+    std::shared_lock<ForkMutex> guard(g_lock);
     for (LibraryKey k : keys)
       if (has(k)) return stack[int(k)].back();
     return {};
   }
   // What a call runs before any layer: a derivative's kernel where one is asked for, or a body over other operators.
   Held above_layers(bool derivative) const {
-    std::shared_lock<ForkMutex> guard(lock());
+    std::shared_lock<ForkMutex> guard(g_lock);
     if (derivative && has(LibraryKey::autograd)) return stack[int(LibraryKey::autograd)].back();
     if (!has(LibraryKey::composite_implicit) || has(LibraryKey::cpu) || has(LibraryKey::cuda) || has(LibraryKey::composite_explicit)) return {};
     return stack[int(LibraryKey::composite_implicit)].back();
@@ -88,7 +85,7 @@ std::map<int64_t, Place>& places() {
 bool is_library(const OpEntry& op) { return op.card->forms & form::library; }
 Overrides& own_overrides(const OpEntry& op) { return const_cast<LibraryOp&>(static_cast<const LibraryOp&>(op)).overrides; }
 Overrides* find_replaced(const OpEntry& op) {
-  std::shared_lock<ForkMutex> guard(lock());
+  std::shared_lock<ForkMutex> guard(g_lock);
   const auto i = replaced().find(&op);
   return i == replaced().end() ? nullptr : i->second;
 }
@@ -227,7 +224,7 @@ int64_t library_impl(const OpEntry& op, LibraryKey key, LibraryKernel kernel) {
       raise_not_implemented("operator ", op.schema.full_name(), " is expanded into others before a device is chosen: a kernel of its own for one device");
   }
   {
-    std::unique_lock<ForkMutex> guard(lock());
+    std::unique_lock<ForkMutex> guard(g_lock);
     Overrides* o = nullptr;
     if (is_library(op)) o = &own_overrides(op);
     else if (Overrides*& found = replaced()[&op]; !(o = found)) {
@@ -247,7 +244,7 @@ int64_t library_impl(const OpEntry& op, LibraryKey key, LibraryKernel kernel) {
 void library_remove(int64_t number) {
   ++generation;
   Held gone;  // dropped after the lock was given back
-  std::unique_lock<ForkMutex> guard(lock());
+  std::unique_lock<ForkMutex> guard(g_lock);
   const auto at = places().find(number);
   if (at == places().end()) return;
   const Place p = at->second;

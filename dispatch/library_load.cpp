@@ -15,8 +15,9 @@ struct Waiting {
   std::string schema;
 };
 
-struct State {
-  ForkMutex lock;
+constinit ForkMutex g_lock;
+
+struct State {  // under the lock
   std::set<std::string> namespaces;
   std::multimap<std::string, Waiting> waiting;
   std::string errors;
@@ -43,7 +44,7 @@ void check_kernel(const OpEntry& op, const std::string& schema) {
 }  // namespace
 
 void library_namespace(const std::string& ns) {
-  std::lock_guard<ForkMutex> guard(state().lock);
+  std::lock_guard<ForkMutex> guard(g_lock);
   FB_CHECK(state().namespaces.insert(ns).second, "TORCH_LIBRARY(", ns, ", m): the namespace is defined already; TORCH_LIBRARY_FRAGMENT adds to it");
 }
 
@@ -53,14 +54,14 @@ void library_impl_named(const std::string& full_name, LibraryKey key, LibraryKer
     library_impl(*op, key, kernel);
     return;
   }
-  std::lock_guard<ForkMutex> guard(state().lock);
+  std::lock_guard<ForkMutex> guard(g_lock);
   state().waiting.emplace(full_name, Waiting{key, kernel, schema});
 }
 
 void library_impl_waiting(const OpEntry& op) {
   std::vector<Waiting> found;
   {
-    std::lock_guard<ForkMutex> guard(state().lock);
+    std::lock_guard<ForkMutex> guard(g_lock);
     auto [b, e] = state().waiting.equal_range(op.schema.full_name());
     for (auto i = b; i != e; ++i) found.push_back(i->second);
     state().waiting.erase(b, e);
@@ -72,13 +73,13 @@ void library_impl_waiting(const OpEntry& op) {
 }
 
 void library_note_error(const char* what) {
-  std::lock_guard<ForkMutex> guard(state().lock);
+  std::lock_guard<ForkMutex> guard(g_lock);
   if (!state().errors.empty()) state().errors += "\n";
   state().errors += what;
 }
 
 std::string library_take_errors() {
-  std::lock_guard<ForkMutex> guard(state().lock);
+  std::lock_guard<ForkMutex> guard(g_lock);
   return std::exchange(state().errors, {});
 }
 

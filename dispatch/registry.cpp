@@ -27,7 +27,7 @@ namespace {
 struct Registry {
   std::map<std::string, Packet*, std::less<>> packets;
   std::map<std::string, OpEntry*, std::less<>> ops;
-  const std::vector<Packet*>* sorted = nullptr;  // made when asked for; one that was given out stays as it is
+  uint64_t changes = 1;                          // of the packets
 
   Packet& packet(const std::string& name) {
     Packet*& p = packets[name];
@@ -186,64 +186,64 @@ Registry& registry() {
   static Registry* r = new Registry;
   return *r;
 }
-ForkMutex& table_lock() {  // names are looked up rarely: call sites keep what they found
-  static ForkMutex* m = new ForkMutex;
-  return *m;
-}
+constinit ForkMutex table_lock;  // names are looked up rarely: call sites keep what they found
 
 }  // namespace
 
 Packet* find_packet(std::string_view name) {
   auto& r = registry();
-  std::shared_lock<ForkMutex> guard(table_lock());
+  std::shared_lock<ForkMutex> guard(table_lock);
   const auto i = r.packets.find(name);
   return i == r.packets.end() ? nullptr : i->second;
 }
 
 const OpEntry* find_op(std::string_view full) {
   auto& r = registry();
-  std::shared_lock<ForkMutex> guard(table_lock());
+  std::shared_lock<ForkMutex> guard(table_lock);
   const auto i = r.ops.find(full);
   return i == r.ops.end() ? nullptr : i->second;
 }
 
 TableRead::TableRead() {
   registry();
-  table_lock().lock_shared();
+  table_lock.lock_shared();
 }
-TableRead::~TableRead() { table_lock().unlock_shared(); }
+TableRead::~TableRead() { table_lock.unlock_shared(); }
 
 const std::vector<Packet*>& all_packets() {
   auto& r = registry();
-  std::unique_lock<ForkMutex> guard(table_lock());
-  if (!r.sorted) {
-    auto* l = new std::vector<Packet*>;
-    for (auto& [name, p] : r.packets) l->push_back(p);
-    r.sorted = l;
+  // A thread's own list: it stays as it is until the thread asks again after a change.
+  thread_local std::vector<Packet*> list;
+  thread_local uint64_t made_at = 0;
+  std::shared_lock<ForkMutex> guard(table_lock);
+  if (made_at != r.changes) {
+    list.clear();
+    for (auto& [name, p] : r.packets) list.push_back(p);
+    made_at = r.changes;
   }
-  return *r.sorted;
+  return list;
 }
 
 bool registry_add(OpEntry* op) {
   auto& r = registry();
-  std::unique_lock<ForkMutex> guard(table_lock());
+  std::unique_lock<ForkMutex> guard(table_lock);
   if (!r.ops.emplace(op->schema.full_name(), op).second) return false;
   op->packet = &r.packet(op->schema.name);
   op->packet->overloads.push_back(op);
   op->packet->forms |= op->card->forms;
-  r.sorted = nullptr;
+  ++r.changes;
   return true;
 }
 
 void registry_remove(const OpEntry& op) {
   auto& r = registry();
-  std::unique_lock<ForkMutex> guard(table_lock());
+  std::unique_lock<ForkMutex> guard(table_lock);
   auto& l = op.packet->overloads;
   l.erase(std::remove(l.begin(), l.end(), &op), l.end());
   if (const auto i = r.ops.find(op.schema.full_name()); i != r.ops.end() && i->second == &op) r.ops.erase(i);
   if (!l.empty()) return;
   if (const auto i = r.packets.find(op.schema.name); i != r.packets.end() && i->second == op.packet) r.packets.erase(i);
-  r.sorted = nullptr;
+  ++r.changes;
 }
 
 namespace {

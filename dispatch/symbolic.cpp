@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "core/no_fork.h"
 #include "dispatch/pointwise_shape.h"
 #include "dispatch/thread_state.h"
 
@@ -79,16 +80,16 @@ Tensor example_of(const SymTensor& t) {
 
 using Table = std::map<std::string, SymRun, std::less<>>;
 const Table& table() {
-  static const Table* t = [] {
-    auto* m = new Table;
+  static constinit FirstUse<Table> t;
+  return t.get([] {
+    Table m;
     for (const SymRecord* r = __start_fb_symbolic; r < __stop_fb_symbolic; ++r) {
       if (!r->schema || !r->run) continue;
       const std::string_view s(r->schema);
-      m->emplace(std::string(s.substr(0, s.find('('))), r->run);
+      m.emplace(std::string(s.substr(0, s.find('('))), r->run);
     }
     return m;
-  }();
-  return *t;
+  });
 }
 SymRun rule_of(const OpEntry& op) {
   // Other names of a card have its rule.

@@ -47,7 +47,7 @@ PyObject* compiled_call(PyObject* self, PyObject* const* args, size_t nargsf, Py
   }
   int64_t work = 0;
   take_inputs(c, args, PyVectorcall_NARGS(nargsf), in, &work);
-  static const compile::Compiler& compiler = compile::compiler();
+  const compile::Compiler& compiler = compile::compiler();
   Tensor few_out[4];
   std::vector<Tensor> many_out;
   Tensor* out = few_out;
@@ -144,8 +144,9 @@ PyMethodDef tracer_methods[] = {
 PyObject* statistics(PyObject*, PyObject*) {
   FB_PY_BEGIN
   const compile::Statistics s = compile::compiler().statistics();
-  return Py_BuildValue("{s:L,s:d,s:d,s:L,s:d}", "kernels", static_cast<long long>(s.kernels), "milliseconds", s.milliseconds, "median", s.median,
-                       "loaded", static_cast<long long>(s.loaded), "loading", s.loading);
+  return Py_BuildValue("{s:L,s:d,s:d,s:L,s:d,s:d,s:L}", "kernels", static_cast<long long>(s.kernels), "milliseconds", s.milliseconds, "median", s.median,
+                       "loaded", static_cast<long long>(s.loaded), "loading", s.loading, "median_loading", s.median_loading, "known",
+                       static_cast<long long>(s.known));
   FB_PY_END(nullptr)
 }
 PyMethodDef functions[] = {{"_compile_statistics", statistics, METH_NOARGS, "_compile_statistics() -> dict\n\nKernels made by this process, and what they took."}, {}};

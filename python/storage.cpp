@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "core/generator.h"
+#include "core/drawing.h"
 
 namespace fb::py {
 
@@ -234,22 +234,30 @@ PyObject* g_manual_seed(PyObject* o, PyObject* v) {
     s = PyLong_AsUnsignedLongLong(n.get());
     if (PyErr_Occurred()) return nullptr;
   } else if (over < 0) raise_runtime("manual_seed(): the seed is below -2^63");
-  std::lock_guard<std::mutex> lock(gen(o).mutex);
-  gen(o).manual_seed(s);
+  {
+    const Drawing lock(gen(o));
+    gen(o).manual_seed(s);
+  }
   return Py_NewRef(o);
   FB_PY_END(nullptr)
 }
 PyObject* g_seed(PyObject* o, PyObject*) {
-  std::lock_guard<std::mutex> lock(gen(o).mutex);
-  return PyLong_FromUnsignedLongLong(gen(o).seed());
+  uint64_t s;
+  {
+    const Drawing lock(gen(o));
+    s = gen(o).seed();
+  }
+  return PyLong_FromUnsignedLongLong(s);
 }
 PyObject* g_initial_seed(PyObject* o, PyObject*) { return PyLong_FromUnsignedLongLong(gen(o).initial_seed()); }
 PyObject* g_get_state(PyObject* o, PyObject*) {
   FB_PY_BEGIN
   const int64_t n = int64_t(Generator::state_size);
   Tensor t = Tensor::empty(Ints(&n, 1), {DType::u8, Device()});
-  std::lock_guard<std::mutex> lock(gen(o).mutex);
-  gen(o).get_state(t.ptr<uint8_t>());
+  {
+    const Drawing lock(gen(o));
+    gen(o).get_state(t.ptr<uint8_t>());
+  }
   return wrap(t);
   FB_PY_END(nullptr)
 }
@@ -259,8 +267,12 @@ PyObject* g_set_state(PyObject* o, PyObject* v) {
   if (t.dtype() != DType::u8) raise_type("set_state(): the state must be a uint8 tensor, not ", t.dtype());
   FB_CHECK(t.numel() == int64_t(Generator::state_size) && t.is_contiguous(), "set_state(): the state has shape ", t.sizes(), ", a CPU state has ",
            uint64_t(Generator::state_size), " bytes");
-  std::lock_guard<std::mutex> lock(gen(o).mutex);
-  FB_CHECK(gen(o).set_state(t.ptr<uint8_t>()), "set_state(): the bytes are no state of a CPU generator");
+  bool good;
+  {
+    const Drawing lock(gen(o));
+    good = gen(o).set_state(t.ptr<uint8_t>());
+  }
+  FB_CHECK(good, "set_state(): the bytes are no state of a CPU generator");
   return Py_NewRef(o);
   FB_PY_END(nullptr)
 }

@@ -89,6 +89,7 @@ triton::Kernel* kernel_from(PyObject* o) {
   if (!k) throw PythonErrorSet{};
   return k;
 }
+void drop_kernel(PyObject* capsule) { table().drop(kernel_from(capsule)); }
 PyObject* compile_kernel(PyObject*, PyObject* args) {
   FB_PY_BEGIN
   PyObject *parameters, *nodes, *regions, *classes, *large;
@@ -115,7 +116,7 @@ PyObject* compile_kernel(PyObject*, PyObject* args) {
     k = t.make(p, interpreted != 0);
   }
   const triton::Facts& f = t.facts(*k);
-  const Obj capsule(checked(PyCapsule_New(k, kCapsule, nullptr)));
+  const Obj capsule(checked(PyCapsule_New(k, kCapsule, drop_kernel)));
   return Py_BuildValue("(ONLdd)", capsule.get(), PyBool_FromLong(f.serial), static_cast<long long>(f.scratch), f.work, f.milliseconds);
   FB_PY_END(nullptr)
 }
@@ -130,12 +131,21 @@ enum Kind : char { kPlain = 0, kConstant = 1, kUnspecialized = 2 };
 
 constexpr int64_t kPastCache = 16 << 20;  // bytes
 
+constexpr size_t kMostKnown = 1024;    // kernels of one function
+
 struct Known {
   std::vector<int64_t> key;
   std::vector<PyObject*> constants;   // owned
-  const triton::Kernel* kernel;
+  PyObject* kernel;                   // owned
   PyObject* result;                   // owned; what a launch returns
 };
+void let_go(std::vector<Known>& all) {
+  for (Known& k : all) {
+    for (PyObject* o : k.constants) Py_DECREF(o);
+    Py_DECREF(k.kernel);
+    Py_DECREF(k.result);
+  }
+}
 // The kernels of one jit function.
 struct Cache {
   PyObject_HEAD
@@ -332,8 +342,8 @@ PyObject* call_launch(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
   a.finish();
   const Known* k = find(c, a);
   if (!k) return fall_back(l, args, n, kwnames);
-  const Obj result(Py_NewRef(k->result));
-  const triton::Kernel& kernel = *k->kernel;
+  const Obj result(Py_NewRef(k->result)), held(Py_NewRef(k->kernel));
+  const triton::Kernel& kernel = *kernel_from(held.get());
   int64_t grid[3] = {1, 1, 1};
   if (PyTuple_Check(l->grid)) {
     grid_from(l->grid, grid);
@@ -402,9 +412,15 @@ PyObject* cache_add(PyObject* self, PyObject* args) {
   Cache* c = reinterpret_cast<Cache*>(self);
   Arguments a;
   bind(c, values, a);
-  const triton::Kernel* k = kernel_from(kernel);
+  kernel_from(kernel);   // raises where it is none
   for (PyObject* o : a.constants) Py_INCREF(o);
-  c->known->push_back({a.key, a.constants, k, Py_NewRef(result)});
+  std::vector<Known> old;
+  if (c->known->size() >= kMostKnown) {   // the last one was not asked for longest, or nearly
+    old.push_back(std::move(c->known->back()));
+    c->known->pop_back();
+  }
+  c->known->push_back({a.key, a.constants, Py_NewRef(kernel), Py_NewRef(result)});
+  let_go(old);
   Py_RETURN_NONE;
   FB_PY_END(nullptr)
 }
@@ -424,10 +440,7 @@ PyObject* cache_launch(PyObject* self, PyObject* args) {
 PyObject* cache_clear(PyObject* self, PyObject*) {
   std::vector<Known> old;
   old.swap(*reinterpret_cast<Cache*>(self)->known);
-  for (Known& k : old) {
-    for (PyObject* o : k.constants) Py_DECREF(o);
-    Py_DECREF(k.result);
-  }
+  let_go(old);
   Py_RETURN_NONE;
 }
 PyMethodDef cache_methods[] = {{"key", cache_key, METH_O, nullptr},
@@ -471,6 +484,7 @@ int visit_cache(PyObject* self, visitproc visit, void* arg) {
   if (c->known)
     for (Known& k : *c->known) {
       for (PyObject* o : k.constants) Py_VISIT(o);
+      Py_VISIT(k.kernel);
       Py_VISIT(k.result);
     }
   return 0;

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "compile/llvm/machine.h"
+#include "core/no_fork.h"
 
 namespace fb::compile::cache {
 namespace {
@@ -76,7 +77,8 @@ struct Library {
   uintptr_t base = 0;
 };
 const Library& library() {
-  static const Library l = [] {
+  static constinit FirstUse<const Library> l;
+  return l.get([] {
     Library r;
     Dl_info info{};
     dladdr(reinterpret_cast<void*>(&library), &info);
@@ -96,15 +98,15 @@ const Library& library() {
     const std::string maker = build_id_of_file(llvm_library());
     r.id = r.id.empty() || maker.empty() ? "" : r.id + maker;
     return r;
-  }();
-  return l;
+  });
 }
 
 bool own(const struct stat& s) { return s.st_uid == geteuid() && !(s.st_mode & (S_IWGRP | S_IWOTH)); }
 
 // Empty where there is none.
 const std::string& directory() {
-  static const std::string d = [] {
+  static constinit FirstUse<const std::string> d;
+  return d.get([] {
     auto given = [](const char* name) {
       const char* v = std::getenv(name);
       return std::string(v ? v : "");
@@ -125,8 +127,7 @@ const std::string& directory() {
     mkdir(base.c_str(), 0700);
     struct stat s;
     return stat(base.c_str(), &s) == 0 && S_ISDIR(s.st_mode) && own(s) ? base : std::string();
-  }();
-  return d;
+  });
 }
 
 struct Header {

@@ -45,7 +45,7 @@ void add_dimension(Axes& a, const Nest& n, int64_t d, bool faster_first) {
 void launch(Step& step, KernelForm& f, int64_t units, int64_t grain, int64_t chunk, const char* part) {
   Launch l;
   const auto make = [&] { return f.part == Part::points ? points_program(f) : f.part == Part::lines ? scan_program(f) : reduction_program(f); };
-  l.entry = kernel(f.key(), make);
+  l.code = kernel(f.key(), make);
   Words w = words_of(f);
   if (f.part == Part::points) w.w[2] = chunk;
   l.words = std::move(w.w);

@@ -190,12 +190,12 @@ template <class At> int32_t run_nest(const Step& s, At&& at) {
     auto some = [&](int64_t* words, int64_t lo, int64_t hi) {
       words[0] = lo;
       words[1] = hi;
-      if (s.shared || s.scratch_bytes + s.partial_bytes == 0) return l.entry(words);
+      if (s.shared || s.scratch_bytes + s.partial_bytes == 0) return l.code->entry(words);
       Room own;
       const int64_t first = own.take(s.scratch_bytes + s.partial_bytes + 64);
       words[l.scratch] = first;
       words[l.partial] = first + (s.scratch_bytes + 63) / 64 * 64;
-      return l.entry(words);
+      return l.code->entry(words);
     };
     if (l.units <= l.grain) {
       errors |= some(w.data(), 0, l.units);

@@ -11,7 +11,7 @@
 namespace fb::compile {
 
 struct Launch {                // one run of a kernel over its units
-  Entry entry = nullptr;
+  Ref<Code> code;
   std::vector<int64_t> words;  // all but bases and memory
   int64_t units = 0, grain = 1;
   int scratch = -1, partial = -1, first_fold = -1, folds = 0;  // which words; -1: none

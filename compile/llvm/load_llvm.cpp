@@ -3,6 +3,7 @@
 
 #include "compile/llvm/machine.h"
 #include "core/error.h"
+#include "core/no_fork.h"
 
 namespace fb::compile {
 
@@ -15,12 +16,14 @@ std::string llvm_library() {
 
 std::string make_object(const tile::Program& p, double* times) {
   using Make = void (*)(const tile::Program&, double*, std::string*);
-  static const Make make = [] {
+  static constinit FirstUse<Make> made;
+  const NoFork whole;
+  const Make make = made.get([] {
     void* lib = dlopen(llvm_library().c_str(), RTLD_NOW | RTLD_LOCAL);
     void* f = lib ? dlsym(lib, "fb_make_object") : nullptr;
     if (!f) raise_runtime("LLVM could not be loaded: ", dlerror());
     return reinterpret_cast<Make>(f);
-  }();
+  });
   std::string object;
   make(p, times, &object);
   return object;

@@ -97,8 +97,8 @@ struct Loader {
     }
     return !symbols.empty();
   }
-  Entry run() {
-    if (!headers()) return nullptr;
+  Ref<Code> run() {
+    if (!headers()) return {};
     size_t total = 0;
     auto take = [&](size_t bytes, size_t align) {
       total = (total + align - 1) / align * align;
@@ -115,7 +115,7 @@ struct Loader {
     for (const Elf64_Sym& s : symbols)
       if (s.st_shndx == SHN_UNDEF && s.st_name && name_of(s.st_name).compare(0, 8, "fb_site_") != 0)
         if (!jumps.contains(name_of(s.st_name))) jumps[name_of(s.st_name)] = take(16, 16);
-    if (total > (64u << 20)) return nullptr;
+    if (total > (64u << 20)) return {};
     const size_t size = (total + 4095) / 4096 * 4096;
     char* memory = static_cast<char*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     if (memory == MAP_FAILED) raise_runtime("no memory for ", int64_t(size), " bytes of machine code");
@@ -164,7 +164,11 @@ struct Loader {
       }
     }
     if (!entry || mprotect(memory, size, PROT_READ | PROT_EXEC) != 0) return fail(memory, size);
-    return entry;
+    Ref<Code> code(new Code);
+    code->entry = entry;
+    code->memory = memory;
+    code->size = size;
+    return code;
   }
   std::string section_name(size_t i) const {
     Elf64_Ehdr h;
@@ -174,14 +178,19 @@ struct Loader {
     const char* n = file.data() + s.sh_offset + sections[i].sh_name;
     return std::string(n, strnlen(n, s.sh_size - sections[i].sh_name));
   }
-  static Entry fail(char* memory, size_t size) {
+  static Ref<Code> fail(char* memory, size_t size) {
     munmap(memory, size);
-    return nullptr;
+    return {};
   }
 };
 
 }  // namespace
 
-Entry load_object(const std::string& object, const tile::Program& p) { return Loader{object, p, {}, {}, {}, nullptr, 0}.run(); }
+void Code::destroy(Code* c) {
+  munmap(c->memory, c->size);
+  delete c;
+}
+
+Ref<Code> load_object(const std::string& object, const tile::Program& p) { return Loader{object, p, {}, {}, {}, nullptr, 0}.run(); }
 
 }  // namespace fb::compile

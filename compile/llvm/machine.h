@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compile/tile/ir.h"
+#include "core/refcount.h"
 
 namespace fb::compile {
 
@@ -15,9 +16,17 @@ using Entry = int32_t (*)(const int64_t* words);
 std::string make_object(const tile::Program& p, double* times = nullptr);
 // Where the library with LLVM lies, which make_object loads.
 std::string llvm_library();
-// p's code, from an object made for it; it lives as long as the process. Null where the object is not one of ours.
-Entry load_object(const std::string& object, const tile::Program& p);
 
-inline Entry make_code(const tile::Program& p) { return load_object(make_object(p), p); }
+// Code in memory of its own, which is given back with it.
+struct Code : RefCounted {
+  Entry entry = nullptr;
+  void* memory = nullptr;
+  size_t size = 0;
+  static void destroy(Code* c);
+};
+// p's code, from an object made for it. Null where the object is not one of ours.
+Ref<Code> load_object(const std::string& object, const tile::Program& p);
+
+inline Ref<Code> make_code(const tile::Program& p) { return load_object(make_object(p), p); }
 
 }  // namespace fb::compile

@@ -5,6 +5,7 @@
 #include "compile/passes/passes.h"
 #include "compile/passes/rewrite.h"
 #include "compile/tile/named.h"
+#include "core/fork_mutex.h"
 
 namespace fb::compile {
 namespace {
@@ -23,12 +24,13 @@ tile::Id expanded(const tile::Node& n) { return (n.type.elem == tile::Elem::f32 
 
 // Operators of a function's text, with the texts of the functions that it names; kLong where lanes go one by one.
 constexpr int kLong = 1 << 20;
+constinit ForkMutex lock;
+std::map<std::pair<const tile::Named*, tile::Elem>, int>* known = nullptr;  // under the lock; one for each function and type
 int length_of(const tile::Named* f, tile::Elem e) {
-  static std::mutex lock;
-  static auto& known = *new std::map<std::pair<const tile::Named*, tile::Elem>, int>;
   {
-    const std::lock_guard<std::mutex> hold(lock);
-    if (const auto at = known.find({f, e}); at != known.end()) return at->second;
+    const std::lock_guard<ForkMutex> hold(lock);
+    if (!known) known = new std::map<std::pair<const tile::Named*, tile::Elem>, int>;
+    if (const auto at = known->find({f, e}); at != known->end()) return at->second;
   }
   tile::Program p;
   tile::Builder b(p);
@@ -44,8 +46,8 @@ int length_of(const tile::Named* f, tile::Elem e) {
     else length += n.op != Op::constant && n.op != Op::splat;
   }
   length = std::min(length, kLong);
-  const std::lock_guard<std::mutex> hold(lock);
-  return known[{f, e}] = length;
+  const std::lock_guard<ForkMutex> hold(lock);
+  return (*known)[{f, e}] = length;
 }
 bool few_registers(tile::Type t) { return t.lanes * tile::bytes_of(t.elem) <= kTileBytes; }
 

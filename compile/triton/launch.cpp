@@ -12,22 +12,24 @@
 #include "compile/tile/named.h"
 #include "compile/triton/program.h"
 #include "core/error.h"
+#include "core/fork_mutex.h"
 #include "core/threads.h"
 
 namespace fb::triton {
 
 struct Kernel {
-  compile::Entry entry = nullptr;
+  Ref<compile::Code> code;
   tile::Program program;                // kept where the interpreter runs it
   bool interpreted = false;
+  std::vector<std::shared_ptr<const Message>> messages;
   std::string name, text;
   Facts facts;
 };
 
 namespace {
 
-std::mutex lock;                        // of what messages write
-std::string failure;
+constinit ForkMutex lock;
+std::string failure;                    // of the first requirement that did not hold; under the lock
 
 constexpr double kShare = 40000;        // operations that are worth a thread
 
@@ -61,8 +63,8 @@ void say(int64_t message, void*, const void* const* in) {
   std::snprintf(where, sizeof where, "pid (%lld, %lld, %lld)", static_cast<long long>(w[0]), static_cast<long long>(w[1]), static_cast<long long>(w[2]));
   std::string line = where;
   if (w[3] >= 0) line += " idx (" + std::to_string(w[3]) + ")";
-  const std::lock_guard<std::mutex> hold(lock);
   if (m.requirement) {
+    const std::lock_guard<ForkMutex> hold(lock);
     if (failure.empty()) failure = m.text + " [" + line + "]";
     return;
   }
@@ -80,7 +82,7 @@ void say(int64_t message, void*, const void* const* in) {
     }
     line += number;
   }
-  std::printf("%s\n", line.c_str());
+  std::printf("%s\n", line.c_str());   // a whole line: stdio's own lock keeps those of threads apart
   std::fflush(stdout);
 }
 
@@ -95,15 +97,17 @@ Kernel* make_kernel(const Program& given, bool interpreted) {
   k->name = p.name;
   k->text = tile::print(l.program);
   k->interpreted = interpreted;
+  k->messages = std::move(l.messages);
   if (interpreted) {
     if (const std::string fault = tile::verify(l.program); !fault.empty()) raise_runtime("kernel ", p.name, ": ", fault);
     k->program = std::move(l.program);
   } else {
-    k->entry = compile::compile(l.program);
+    k->code = compile::compile(l.program);
   }
   k->facts = {l.scratch, plan.serial, plan.work, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count()};
   return k.release();
 }
+void drop_kernel(Kernel* k) { delete k; }
 const Facts& facts(const Kernel& k) { return k.facts; }
 std::string listing(const Kernel& k) { return k.text; }
 
@@ -120,7 +124,7 @@ void launch(const Kernel& k, const int64_t* words, int count, const int64_t grid
     int32_t seen = 0;
     for (int64_t i = lo; i < hi; ++i) {
       w[0] = x, w[1] = y, w[2] = z;
-      seen |= k.interpreted ? tile::interpret(k.program, w) : k.entry(w);
+      seen |= k.interpreted ? tile::interpret(k.program, w) : k.code->entry(w);
       if (++x == grid[0]) {
         x = 0;
         if (++y == grid[1]) y = 0, ++z;
@@ -138,7 +142,7 @@ void launch(const Kernel& k, const int64_t* words, int count, const int64_t grid
   if (errors.load() >> kFailedRequirement & 1) {
     std::string what;
     {
-      const std::lock_guard<std::mutex> hold(lock);
+      const std::lock_guard<ForkMutex> hold(lock);
       what.swap(failure);
     }
     raise_runtime("kernel ", k.name, ": device_assert failed: ", what);
@@ -154,6 +158,6 @@ const tile::Named* named(const char* name) {
   return nullptr;
 }
 }  // namespace
-constinit const Table table{make_kernel, facts, listing, launch, named};
+constinit const Table table{make_kernel, drop_kernel, facts, listing, launch, named};
 
 }  // namespace fb::triton

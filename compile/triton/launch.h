@@ -24,10 +24,11 @@ constexpr int kFailedRequirement = 16;  // a bit among the errors a program retu
 // A lane of a message: in holds the program's ids (3), the number of the element or -1, and the value as f64 or i64.
 void say(int64_t message, void*, const void* const* in);
 
-struct Kernel;                          // lives as long as the process
+struct Kernel;
 
 // Raises RuntimeError where the program is ill-formed, naming what does not hold.
 Kernel* make_kernel(const Program& p, bool interpreted);
+void drop_kernel(Kernel* k);
 struct Facts {
   int64_t scratch = 0;                  // bytes of working memory that a program uses
   bool serial = false;                  // programs run in order on one thread
@@ -43,6 +44,7 @@ constexpr int kMostParameters = 120;
 // The same for callers that do not link to libtorch_compile (compile.h).
 struct Table {
   Kernel* (*make)(const Program& p, bool interpreted);
+  void (*drop)(Kernel* k);
   const Facts& (*facts)(const Kernel& k);
   std::string (*listing)(const Kernel& k);
   void (*launch)(const Kernel& k, const int64_t* words, int count, const int64_t grid[3]);

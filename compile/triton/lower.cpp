@@ -31,6 +31,7 @@ Lowered Lowering::run() {
   Lowered r;
   r.program = std::move(out_);
   r.scratch = most_;
+  r.messages = std::move(messages_);
   return r;
 }
 

@@ -176,6 +176,7 @@ class Lowering {
   std::map<std::pair<Id, Id>, int> reads_, computes_;
   std::vector<Id> waiting_;                 // stored tiles that nothing has needed so far
   std::vector<int64_t> on_the_way_;         // of those that the loop at hand fills: where
+  std::vector<std::shared_ptr<const Message>> messages_;
   int64_t top_ = 0, most_ = 0;
 };
 

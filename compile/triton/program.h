@@ -2,12 +2,15 @@
 // (triton/compiler) writes such programs; lower.h makes tile programs of them, where a value has vector registers' lanes.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "compile/tile/ir.h"
 
 namespace fb::triton {
+
+struct Message;                          // launch.h
 
 // X(name). `lanewise`: Node::lane is an operator of the tile language, on every element; `call`: Node::callee likewise.
 #define FB_TRITON_OPS(X)                                                                                               \
@@ -106,6 +109,7 @@ void drop_unused(Program& p);
 struct Lowered {
   tile::Program program;               // words: ids of the program (3), their numbers (3), scratch, the kernel's own
   int64_t scratch = 0;                 // bytes
+  std::vector<std::shared_ptr<const Message>> messages;   // the program holds their addresses
 };
 Lowered lower(const Program& p, const Plan& plan);
 

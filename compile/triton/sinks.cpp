@@ -351,8 +351,9 @@ void Lowering::histogram(Id id) {
 
 // ---- what a kernel says ----
 void Lowering::tell(const Node& n) {
-  const Message* m = new Message{n.text, n.in.empty() ? Elem::none : p_[n.in[0]].elem, n.op == Op::require, !n.attrs.empty() && n.attrs[0]};
-  const tile::Thunk thunk{&say, reinterpret_cast<int64_t>(m)};   // lives as long as the code
+  messages_.push_back(std::make_shared<const Message>(
+      Message{n.text, n.in.empty() ? Elem::none : p_[n.in[0]].elem, n.op == Op::require, !n.attrs.empty() && n.attrs[0]}));
+  const tile::Thunk thunk{&say, reinterpret_cast<int64_t>(messages_.back().get())};
   auto words = [&](Value index, Value v, Value mask) {
     Value x[5] = {b_.convert(program_[0], Elem::i64), program_[1], program_[2], index, v};
     b_.tell(thunk, mask, x, v == kNone ? 4 : 5);

@@ -1,8 +1,7 @@
 // Pointwise operators that the loops of cards do not cover: two results, or random slopes.
 #include <cstring>
-#include <mutex>
 
-#include "core/generator.h"
+#include "core/drawing.h"
 #include "core/threads.h"
 #include "dispatch/box.h"
 #include "dispatch/call.h"
@@ -69,7 +68,7 @@ std::array<Tensor, 2> rrelu_cpu(const Tensor& self, const Tensor& noise, double 
   const Tensor x = op<"clone">(self, MemoryFormat::contiguous);
   const Tensor slopes = Tensor::empty(self.sizes(), self.options());
   Generator& g = generator ? *generator : default_cpu_generator();
-  const std::lock_guard lock(g.mutex);
+  const Drawing lock(g);
   visit_types<bfloat16, float, double>(self.dtype(), [&]<class T>() {
     using F = std::conditional_t<std::is_same_v<T, double>, double, float>;
     T* p = x.ptr<T>();

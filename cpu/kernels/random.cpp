@@ -1,5 +1,6 @@
 // Random fills of tensors: the stream runs in the order of memory of a dense tensor, or of a row-major copy.
 #include "core/random.h"
+#include "core/drawing.h"
 
 #include <cmath>
 
@@ -16,7 +17,7 @@ template <class F> void on_memory(const char* name, const Tensor& t, Generator* 
   RandomStatus s;
   const bool plain = !(t->flags & (kConj | kNeg));
   if (plain && t.is_contiguous()) {
-    std::lock_guard<std::mutex> lock(gen.mutex);
+    const Drawing lock(gen);
     s = fill(gen, t.data(), t.numel(), true);
   } else {
     FB_CHECK(!has_internal_overlap(t), name, ": the tensor of shape ", t.sizes(), " and strides ", t.strides(), " has elements that share memory; clone() it first");
@@ -24,7 +25,7 @@ template <class F> void on_memory(const char* name, const Tensor& t, Generator* 
     const bool dense = plain && t.is_non_overlapping_and_dense();
     Tensor flat = dense ? t.alias({t.numel()}, {1}, t.offset()) : Tensor::empty(t.sizes(), t.options());
     {
-      std::lock_guard<std::mutex> lock(gen.mutex);
+      const Drawing lock(gen);
       s = fill(gen, flat.data(), flat.numel(), false);
     }
     if (!dense) op_list<"copy_">(t, flat);
@@ -124,7 +125,7 @@ Tensor multinomial(const Tensor& w, int64_t samples, bool replacement, Generator
   if (out.numel() == 0) return out;
   const Tensor c = op<"contiguous">(w);
   Generator& gen = g ? *g : default_cpu_generator();
-  std::lock_guard<std::mutex> lock(gen.mutex);
+  const Drawing lock(gen);
   const RandomStatus s = random_multinomial(gen, c.dtype(), c.data(), rows, cols, samples, replacement, out.ptr<int64_t>());
   FB_CHECK(s != RandomStatus::bad_parameter, "multinomial: the weights contain inf, nan or an element below 0");
   FB_CHECK(s != RandomStatus::zero_sum, "multinomial: the weights of a row sum to 0");
@@ -140,7 +141,7 @@ Tensor poisson(const Tensor& rate, Generator* g) {
   const Tensor c = op<"contiguous">(rate);
   Tensor out = Tensor::empty(rate.sizes(), rate.options());
   Generator& gen = g ? *g : default_cpu_generator();
-  std::lock_guard<std::mutex> lock(gen.mutex);
+  const Drawing lock(gen);
   check(random_poisson(gen, c.dtype(), out.data(), c.numel(), c.data()), "poisson", c.dtype());
   return out;
 }
@@ -150,7 +151,7 @@ Tensor binomial(const Tensor& count, const Tensor& prob, Generator* g) {
   FB_CHECK(c.dtype() == p.dtype(), "binomial: count of type ", c.dtype(), " and prob of type ", p.dtype(), " must have the same type");
   Tensor out = Tensor::empty(shape, count.options());
   Generator& gen = g ? *g : default_cpu_generator();
-  std::lock_guard<std::mutex> lock(gen.mutex);
+  const Drawing lock(gen);
   check(random_binomial(gen, c.dtype(), out.data(), c.numel(), c.data(), p.data()), "binomial", c.dtype());
   return out;
 }
@@ -158,7 +159,7 @@ Tensor standard_gamma(const Tensor& alpha, Generator* g) {
   const Tensor c = op<"contiguous">(alpha);
   Tensor out = Tensor::empty(alpha.sizes(), alpha.options());
   Generator& gen = g ? *g : default_cpu_generator();
-  std::lock_guard<std::mutex> lock(gen.mutex);
+  const Drawing lock(gen);
   check(random_gamma(gen, c.dtype(), out.data(), c.numel(), c.data()), "_standard_gamma", c.dtype());
   return out;
 }
@@ -168,7 +169,7 @@ Tensor sample_dirichlet(const Tensor& alpha, Generator* g) {
   Tensor out = Tensor::empty(alpha.sizes(), alpha.options());
   if (out.numel() == 0) return out;
   Generator& gen = g ? *g : default_cpu_generator();
-  std::lock_guard<std::mutex> lock(gen.mutex);
+  const Drawing lock(gen);
   check(random_dirichlet(gen, c.dtype(), out.data(), c.numel() / c.sizes().back(), c.sizes().back(), c.data()), "_sample_dirichlet", c.dtype());
   return out;
 }

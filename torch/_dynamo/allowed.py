@@ -110,7 +110,7 @@ def _operator_name(f):
     return name if any(vars(s).get(name) is f for s in spaces) else None
 
 
-@functools.cache
+@functools.lru_cache(4096)   # names come from programs
 def is_unsafe(name):
     """Whether values of data come out of such a call: as numbers, or as the shape of its result."""
     if name == "where":  # one of its two overloads; decides_shape() asks which

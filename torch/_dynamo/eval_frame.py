@@ -2,6 +2,7 @@
 import _thread
 import contextlib
 import functools
+import os
 import types
 
 import torch
@@ -19,10 +20,38 @@ from .utils import counters
 from .values import Lazy, Stopped
 
 _lock = _thread.RLock()
+_PATIENCE = 2        # seconds that a fork waits for a function that another thread follows, which may import modules
 _all = None          # every Compiled that lives, a WeakSet
 _following = _thread._local()
 _stance = ["default"]
-_accumulated = {}    # code: how many graphs were made of it
+_accumulated = None  # code: how many graphs were made of it; weak, code that a program makes may die
+
+
+def _before_fork():
+    _following.held = _lock.acquire(timeout=_PATIENCE)
+
+
+def _after_fork():
+    if _following.held:
+        _lock.release()
+
+
+def _after_fork_in_child():
+    if _following.held:
+        _lock.release()
+    else:   # who holds it is not here
+        _lock._at_fork_reinit()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)
+
+
+def _counts():
+    global _accumulated
+    if _accumulated is None:
+        from weakref import WeakKeyDictionary
+        _accumulated = WeakKeyDictionary()
+    return _accumulated
 
 
 def _log():
@@ -93,7 +122,7 @@ class Compiled:
                         "those before")
             return fn(*args, **kwargs)
         code = getattr(getattr(fn, "forward", fn), "__code__", None)
-        if _accumulated.get(code, 0) >= config.accumulated_recompile_limit:
+        if code is not None and _counts().get(code, 0) >= config.accumulated_recompile_limit:
             self.notice(f"runs as it is: its code was compiled {config.accumulated_recompile_limit} times, "
                         "torch._dynamo.config.accumulated_recompile_limit")
             return fn(*args, **kwargs)
@@ -111,7 +140,8 @@ class Compiled:
                 raise exc.Unsupported(f"what was followed raised {type(error).__name__}: {error}") from error
             return result
         if code is not None and not self.segment:
-            _accumulated[code] = _accumulated.get(code, 0) + 1
+            counts = _counts()
+            counts[code] = counts.get(code, 0) + 1
         self.entries = [entry, *self.entries]
         result = entry(args, kwargs)
         if result is MISS:
@@ -381,7 +411,7 @@ def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
 def reset():
     """Forgets every compiled graph and notice."""
     with _lock:
-        _accumulated.clear()
+        _counts().clear()
         for c in list(_registry()):
             c.reset()
 

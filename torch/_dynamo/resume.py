@@ -3,10 +3,11 @@
 All jumps of CPython 3.11 are distances, so the code itself stays as it is; its tables of exceptions and lines move along.
 """
 import dis
+import functools
 import types
 
 HELD = "stack of "   # names of locals that bring what lies on the stack
-_known = {}
+MOST_LISTED = 256    # code objects that are kept with what is known of them; of others it is found anew
 
 
 class Listed:
@@ -82,11 +83,7 @@ class Listed:
         return live
 
 
-def listed(code):
-    found = _known.get(code)
-    if found is None:
-        found = _known[code] = Listed(code)
-    return found
+listed = functools.lru_cache(MOST_LISTED)(Listed)
 
 
 def slots(code):

@@ -244,7 +244,7 @@ def aot_function(fn, fw_compiler, bw_compiler=None, partition_fn=default_partiti
         decompositions: {overload: function} for the trace.
         inference_compiler: for calls without gradients.
 
-    Each combination of shapes, types and wishes for gradients is traced once.
+    Each combination of shapes, types and wishes for gradients is traced once, as long as there are not more than MOST_FORMS.
     """
     if dynamic:
         raise NotImplementedError("aot_function: dynamic=True (sizes as symbols) is not there yet")
@@ -262,12 +262,15 @@ def aot_function(fn, fw_compiler, bw_compiler=None, partition_fn=default_partiti
             compiled = _compile(flat_fn, flat, fw_compiler, bw_compiler, inference_compiler, partition_fn, decompositions)
             found = (compiled, cell[0])
             if _UNKNOWN not in key:
+                if len(cache) >= MOST_FORMS:
+                    cache.pop(list(cache)[0], None)
                 cache[key] = found
         compiled, out_spec = found
         return pytree.tree_unflatten(compiled(flat), out_spec)
     return run
 
 
+MOST_FORMS = 256      # of one function; then the oldest gives way
 _UNKNOWN = object()   # stands for what cannot be compared later: such calls are traced each time
 
 

@@ -19,7 +19,10 @@ class _Restored:
 
 
 class _ByNumbers:
-    """One compiled graph for each set of the inputs that are no tensors: they are part of the graph."""
+    """One compiled graph for each set of the inputs that are no tensors: they are part of the graph. Where they are other ones
+    every time, what comes after `most` sets runs as it is."""
+
+    most = 256
 
     def __init__(self, code):
         self._code, self._made = code, {}
@@ -31,6 +34,8 @@ class _ByNumbers:
         except TypeError:
             return self._code(*inputs)
         if key not in self._made:
+            if len(self._made) >= self.most:
+                return self._code(*inputs)
             self._made[key] = _followed(self._code, inputs)
         return self._made[key](*inputs)
 

@@ -1,5 +1,6 @@
 """Names of nodes and globals: valid, unique Python identifiers."""
 import builtins
+import functools
 import keyword
 import re
 
@@ -17,18 +18,13 @@ def _snake_case(s):
     return _snake_boundary.sub(r"_\1", s).lower()
 
 
-_snakes = {}
-
-
+@functools.lru_cache(4096)
 def _candidate(target):
     """The name proposed by a target's text."""
-    name = _snakes.get(target)
-    if name is None:
-        name = target
-        if name.startswith("__") and name.endswith("__") and len(name) > 4:
-            name = name[2:-2]
-        name = _snakes[target] = _snake_case(_illegal_char_regex.sub("_", name))
-    return name
+    name = target
+    if name.startswith("__") and name.endswith("__") and len(name) > 4:
+        name = name[2:-2]
+    return _snake_case(_illegal_char_regex.sub("_", name))
 
 
 class _Namespace:

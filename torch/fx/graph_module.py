@@ -6,6 +6,7 @@ import linecache
 import sys
 import traceback
 import warnings
+import weakref
 from pathlib import Path
 
 import torch
@@ -33,6 +34,8 @@ def _forward_from_src(src, globals_, co_fields=None):
     _exec_with_source(src, space, co_fields)
     forward = space["forward"]
     del space["forward"]
+    # The lines are kept as long as the code.
+    weakref.finalize(forward.__code__, linecache.cache.pop, forward.__code__.co_filename, None).atexit = False
     return forward
 
 

@@ -1,6 +1,7 @@
 """From a jit function and what its arguments are to machine code."""
 import collections
 import time
+from types import SimpleNamespace
 
 from torch import _C
 
@@ -145,5 +146,8 @@ def compile_kernel(fn, values, options, interpreted=False):
     except RuntimeError as e:
         raise CompilationError(fn.src, fn.tree, str(e), fn.filename, fn.first_line, fn.__name__) from e
     kernel = CompiledKernel(fn, capsule, facts, options, ir, front)
-    kernel.values, kernel.made_for = values, made_for
+    # Tensors of the call need not live on; of them the type is told.
+    kernel.values = tuple(SimpleNamespace(dtype=v.dtype) if hasattr(v, "dtype") and name not in fn.constexpr_names else v
+                          for name, v in zip(fn.arg_names, values))
+    kernel.made_for = made_for
     return kernel
