@@ -182,7 +182,7 @@ std::string name_of(const tile::Program& p) {
 
 bool find(const std::string& name, std::string* object) {
   if (name.empty() || directory().empty()) return false;
-  const int f = open((directory() + "/" + name + ".o").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  const int f = open((directory() + "/" + name + ".o").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (f < 0) return false;
   struct stat s;
   bool good = false;

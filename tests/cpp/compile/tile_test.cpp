@@ -269,9 +269,9 @@ TEST(Tile, RandomProgramsMeanTheSameToTheMachine) {
     Memory a(seed), c(seed), m(seed);
     const int32_t ea = interpret(p, a.words().data()), ec = interpret(lowered, c.words().data());
     if (ea != ec || !same_stores(p, a, c)) return "the passes changed\n" + print(p);
-    const compile::Entry code = compile::make_code(lowered);
+    const Ref<compile::Code> code = compile::make_code(lowered);
     if (!code) return "no code for\n" + print(lowered);
-    if (code(m.words().data()) != ea || !same_stores(p, a, m)) return "the machine differs for\n" + print(lowered);
+    if (code->entry(m.words().data()) != ea || !same_stores(p, a, m)) return "the machine differs for\n" + print(lowered);
     return "";
   });
 }
@@ -337,7 +337,7 @@ TEST(Tile, MessagesAndChangesOfFloats) {
           }
           heard.clear();
           const Program lowered = compile::lower(p);
-          if (machine) compile::make_code(lowered)(m.words().data());
+          if (machine) compile::make_code(lowered)->entry(m.words().data());
           else interpret(lowered, m.words().data());
           return std::pair{m.written(), heard};
         };
