@@ -3,9 +3,10 @@
 A child that is not done after 30 seconds is ended, and counts as a failure. With --cold the first fork comes while the threads load
 and compile for the first time. Code that lies on disk is not used, so that every new function is compiled.
 """
+import faulthandler
+import logging
 import os
 import random
-import signal
 import sys
 import threading
 import time
@@ -17,8 +18,10 @@ import torch  # noqa: E402
 import triton  # noqa: E402
 import triton.language as tl  # noqa: E402
 
+logging.getLogger("torch._dynamo").setLevel(logging.ERROR)
+
 STEPS = "tanh(v) exp(v) sin(v) (v*y) (v+y) relu(v) sigmoid(v) abs(v) (v-y) atan(v) log1p(abs(v)) sqrt(abs(v))".split()
-x, y = torch.linspace(-2, 2, 600).view(20, 30), torch.linspace(0.1, 1, 30)
+x, y = torch.linspace(-2, 2, 600).view(20, 30).clone(), torch.linspace(0.1, 1, 30)
 shared = torch.Generator()
 stop = False
 
@@ -36,7 +39,12 @@ def random_function(r):
 
 def compiles(r):
     f = random_function(r)
-    assert torch.equal(torch.compile(f)(x, y).nan_to_num(), f(x, y).nan_to_num())
+    want = f(x, y).nan_to_num()
+    assert torch.equal(torch.compile(f)(x, y).nan_to_num(), want)   # runs as it is while another thread has a dual level
+    f = random_function(r)
+    before = torch._C._compile_statistics()["kernels"]
+    assert torch.equal(torch._inductor.compile(f, (x, y))(x, y).nan_to_num(), f(x, y).nan_to_num())
+    assert torch._C._compile_statistics()["kernels"] > before
 
 
 @triton.jit
@@ -75,11 +83,10 @@ def in_thread(work, seed):
 
 
 def child(number):
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(30)
+    faulthandler.dump_traceback_later(30, exit=True)   # says where it hangs
     try:
         for work in random.Random(number).sample(WORK, 4):
-            work(random.Random(-number))
+            work(random.Random(2000 + number))
     except BaseException:
         traceback.print_exc()
         os._exit(1)
@@ -91,7 +98,7 @@ def main(forks, cold):
     if not cold:
         for work in WORK:
             work(random.Random(0))
-    threads = [threading.Thread(target=in_thread, args=(w, i), daemon=True) for i, w in enumerate(WORK)]
+    threads = [threading.Thread(target=in_thread, args=(w, 1000 + i), daemon=True) for i, w in enumerate(WORK)]
     for t in threads:
         t.start()
     bad = []

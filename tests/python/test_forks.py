@@ -13,7 +13,7 @@ def forking(*args, timeout=170):
 
 
 def test_while_threads_work():
-    forking("25")
+    forking("12")
 
 
 def test_while_threads_begin():

@@ -32,14 +32,14 @@ def _before_fork():
 
 
 def _after_fork():
-    if _following.held:
+    held, _following.held = getattr(_following, "held", False), False
+    if held:
         _lock.release()
+    return held
 
 
 def _after_fork_in_child():
-    if _following.held:
-        _lock.release()
-    else:   # who holds it is not here
+    if not _after_fork():   # who holds it is not here
         _lock._at_fork_reinit()
 
 
