@@ -115,8 +115,11 @@ const std::string& directory() {
     std::string base = given("TORCHINDUCTOR_CACHE_DIR");
     if (base.empty()) {
       base = given("XDG_CACHE_HOME");
-      if (base.empty()) base = given("HOME").empty() ? "" : given("HOME") + "/.cache";
-      if (base.empty()) return std::string();
+      if (base.empty()) {   // a home that is not there is not made
+        const std::string home = given("HOME");
+        if (struct stat s; home.empty() || stat(home.c_str(), &s) != 0) return std::string();
+        base = home + "/.cache";
+      }
       mkdir(base.c_str(), 0700);
       base += "/flambeau";
     }

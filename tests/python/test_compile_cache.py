@@ -139,7 +139,7 @@ def test_folders(good, tmp_path):
         (tmp_path / name).mkdir(0o555)
     add(at(tmp_path / "empty", plain=True), made, 0)
     add({"env": {"HOME": str(tmp_path / "home")}, "plain": True}, made, 0)
-    add({"env": {"HOME": "/nowhere/at/all"}, "plain": True}, made, 0)
+    add({"env": {"HOME": str(tmp_path / "nowhere")}}, made, 0)
     add({}, made, 0)                                       # no variable at all
     (tmp_path / "file").write_text("")
     (tmp_path / "taken").mkdir()
@@ -164,6 +164,7 @@ def test_folders(good, tmp_path):
             (tmp_path / name / "kernels").chmod(0o755)
     for kind, result, wanted in zip(kinds, results, want):
         assert result == wanted, kind
+    assert not (tmp_path / "nowhere").exists()
 
 
 @pytest.mark.parametrize("limit", [0, 40, 64, 1000])
