@@ -4,6 +4,7 @@
 
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/zero_slope.h"
 
 namespace fb::cards::pool {
 
