@@ -240,7 +240,9 @@ struct native_batch_norm : structured<native_batch_norm> {
     check_norm_parameter("batch_norm", "running_var", rv, c);
     check_norm_parameter("batch_norm", "weight", w, c);
     check_norm_parameter("batch_norm", "bias", b, c);
-    FB_CHECK(training || (rm.defined() && rv.defined()), "batch_norm: running_mean and running_var are needed in evaluation mode");
+    FB_CHECK_VALUE(rm.defined() == rv.defined(), "batch_norm: running_mean and running_var must both be given or both be None; ",
+                   rm.defined() ? "running_var" : "running_mean", " is None");
+    FB_CHECK(training || rm.defined(), "batch_norm: running_mean and running_var are needed in evaluation mode");
   }
   template <class T>
   static std::array<T, 3> meta(const T& x, const T& w, const T& b, const T& rm, const T& rv, bool training, double, double) {
@@ -307,6 +309,7 @@ struct batch_norm : composite<batch_norm> {
       if (b.defined()) y = op<"add">(y, op<"select">(b, int64_t(0), int64_t(0)));
       return y;
     }
+    FB_CHECK(training || (rm.defined() && rv.defined()), "batch_norm: running_mean and running_var are needed in evaluation mode");
     native_batch_norm::check(x, w, b, rm, rv, training);
     return ops<"native_batch_norm", 3>(x, w, b, rm, rv, training, momentum, eps)[0];
   }

@@ -83,7 +83,10 @@ struct Remainder : pointwise<Remainder> {
     else return math::remainder(a, b);
   }
   template <class V> static V vjp0(upstream<V> g) { return g; }
-  template <class V> static V d1(operand<0, V> a, operand<1, V> b) { return -math::floor(a.v / b.v); }
+  template <class V> static V d1(operand<0, V> a, operand<1, V> b) {
+    if constexpr (std::is_same_v<V, Tensor>) return -op<"div.Tensor_mode">(a.v, b.v, std::string_view("floor"));
+    else return -math::floor_divide(a.v, b.v);
+  }
   static constexpr auto doc = R"(remainder(input, other, *, out=None) -> Tensor
 
 input - floor(input / other) * other: the sign of other, as Python's %. Raises RuntimeError where an integer is divided by 0.)";
@@ -117,7 +120,11 @@ struct Fmod : pointwise<Fmod> {
     else return math::fmod(a, b);
   }
   template <class V> static V vjp0(upstream<V> g) { return g; }
-  template <class V> static V d1(operand<0, V> a, operand<1, V> b) { return -math::trunc(a.v / b.v); }
+  template <class V> static V d1(operand<0, V> a, operand<1, V> b) {
+    // A quotient that is rounded has a derivative of 0 even where it is infinite.
+    if constexpr (std::is_same_v<V, Tensor>) return -op<"div.Tensor_mode">(a.v, b.v, std::string_view("trunc"));
+    else return -math::trunc(a.v / b.v);
+  }
   static constexpr auto doc = R"(fmod(input, other, *, out=None) -> Tensor
 
 input - trunc(input / other) * other: the sign of input, as C's fmod. Raises RuntimeError where an integer is divided by 0.)";

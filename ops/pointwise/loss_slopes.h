@@ -9,10 +9,10 @@ namespace fb::cards::loss {
 template <class V> V mse_slope(V g, V x, V t, V scale) { return k<V>(2) * scale * (x - t) * g; }
 template <class V> V mse_curvature(V g, V scale) { return k<V>(2) * scale * g; }
 
-// Quadratic within beta of 0. A beta of 0 leaves |x - t|, whose derivative at 0 is 0.
+// Quadratic within beta of 0. A beta of 0 leaves |x - t|, whose slope at 0 is taken for -1. NaN stays.
 template <class V> V smooth_l1_slope(V g, V x, V t, V beta, V scale) {
-  const V d = x - t, far = select(d <= -beta, -(scale * g), scale * g);
-  return select(abs(d) < beta, scale * d * g / beta, select(d == k<V>(0), k<V>(0), far));
+  const V d = x - t;
+  return select(d <= -beta, -(scale * g), select(d >= beta, scale * g, scale * d * g / beta));
 }
 template <class V> V smooth_l1_curvature(V g, V x, V t, V beta, V scale) {
   return select(abs(x - t) < beta, scale * g / beta, k<V>(0));

@@ -3,6 +3,7 @@
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/out_rule.h"
+#include "dispatch/repeated.h"
 #include "ops/math/fits.h"
 #include "ops/math/math.h"
 #include "ops/pointwise/gradient.h"
@@ -132,7 +133,7 @@ FB_CARD(Prelu)
 struct Threshold : pointwise<Threshold> {
   static constexpr auto schema = "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor";
   static constexpr uint32_t types = types::floating | types::integral;
-  static constexpr uint32_t forms = form::fn | form::inplace | form::fn_inplace | form::out | form::out_converts;
+  static constexpr uint32_t forms = form::fn | form::inplace | form::fn_inplace | form::out | form::out_converts | form::out_repeated;
   static void check(const Value* args, DType compute) {
     for (int i = 1; i < 3; ++i)
       check_fits("threshold", args[i].scalar(), compute);

@@ -38,7 +38,7 @@ namespace fb::cards {
         "The means of output_size windows that cover the input. self: (N, C, *spatial) or (C, *spatial), floating. "    \
         "To size 1 this is the mean over the spatial dimensions.";                                                      \
     static Tensor body(const Tensor& x, Ints o) {                                                                       \
-      const Dims sizes = pool::full("adaptive_avg_pool" #N "d", "output_size", o, N);                                    \
+      const Dims sizes = pool::exact("adaptive_avg_pool" #N "d", "output_size", o, N);                                  \
       bool ones = true;                                                                                                 \
       for (int64_t v : sizes) ones = ones && v == 1;                                                                    \
       return ones ? pool::mean_plane(x, N) : op<"_adaptive_avg_pool" #N "d">(x, sizes);                                  \

@@ -7,7 +7,7 @@ namespace fb::cards {
 namespace pool {
 template <class T> Dims fractional_sizes(const char* name, const T& x, int64_t nd, Ints kernel, Ints output, const T& samples) {
   check_input(name, x, nd);
-  const Dims k = full(name, "kernel_size", kernel, nd), o = full(name, "output_size", output, nd);
+  const Dims k = exact(name, "kernel_size", kernel, nd), o = exact(name, "output_size", output, nd);
   FB_CHECK(samples.dtype() == x.dtype(), name, ": random_samples must be of self's type ", x.dtype(), ", got ", samples.dtype());
   const int64_t batch = x.ndim() == nd + 2 ? x.sizes()[0] : 1, channels = x.sizes()[x.ndim() - nd - 1];
   FB_CHECK(samples.ndim() == 3 && samples.sizes()[0] >= batch && samples.sizes()[1] == channels && samples.sizes()[2] == nd, name,

@@ -110,6 +110,7 @@ FB_EXTREME(min, false, "minimum", "Least")
 #define FB_EXTREME(NAME, GREATEST, TEXT)                                                                              \
   struct NAME : structured<NAME, symbolic> {                                                                                    \
     static constexpr auto schema = #NAME "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor";                \
+    static constexpr uint32_t forms = structured<NAME>::forms | form::out_repeated;                                   \
     using passes = fb::passes::extreme_place<GREATEST, false>;                                                        \
     template <class T> static T meta(const T& self, std::optional<int64_t> dim, bool keepdim) {                       \
       FB_CHECK(!self.is_complex() && self.dtype() != DType::boolean, #NAME, ": the input is ", self.dtype(), ", which has no order here"); \
