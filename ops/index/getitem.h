@@ -24,6 +24,7 @@ FB_CARD(unsafe_index)
 
 struct index_tensor : lowered<index_tensor> {
   static constexpr auto schema = "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor";
+  static constexpr auto aliases = ".Tensor_out";
   static constexpr uint64_t linear_in = arguments(0);
   static constexpr uint32_t forms = form::hidden | form::out;
   static constexpr auto grad_name = "IndexBackward0";

@@ -231,6 +231,7 @@ struct native_batch_norm : structured<native_batch_norm> {
   static constexpr auto schema =
       "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
       "float momentum, float eps) -> (Tensor, Tensor, Tensor)";
+  static constexpr auto aliases = ".out:out,save_mean,save_invstd";
   using passes = fb::passes::batch_norm;
   static constexpr uint32_t forms = form::fn | form::out | form::first_result_differentiable;
   static void check(const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& rm, const Tensor& rv, bool training) {

@@ -25,7 +25,7 @@ FB_CARD(Div)
 
 struct DivMode : pointwise<DivMode> {
   static constexpr auto schema = "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor";
-  static constexpr auto aliases = "divide";
+  static constexpr auto aliases = "divide .out_mode";
   static constexpr auto grad_name = "DivBackward2";
   static constexpr uint32_t types = types::floating | types::complex | types::integral, numbers = 0b11;
   static constexpr int modes = 3;  // true quotient, truncated, floor
@@ -61,6 +61,7 @@ FB_CARD(DivMode)
 
 struct FloorDivide : pointwise<FloorDivide> {
   static constexpr auto schema = "floor_divide(Tensor self, Tensor other) -> Tensor";
+  static constexpr auto aliases = "_.Tensor";
   static constexpr uint32_t types = types::floating | types::integral, numbers = 0b11;
   template <class V> static constexpr V fn(V a, V b) {
     if constexpr (is_number_v<V>) return math::int_div_floor(a, b);
@@ -76,6 +77,7 @@ FB_CARD(FloorDivide)
 
 struct Remainder : pointwise<Remainder> {
   static constexpr auto schema = "remainder.Tensor(Tensor self, Tensor other) -> Tensor";
+  static constexpr auto aliases = ".Tensor_out";
   static constexpr auto grad_name = "RemainderBackward1";
   static constexpr uint32_t types = types::floating | types::integral;
   template <class V> static constexpr V fn(V a, V b) {
@@ -113,6 +115,7 @@ FB_CARD(RemainderNumber)
 
 struct Fmod : pointwise<Fmod> {
   static constexpr auto schema = "fmod.Tensor(Tensor self, Tensor other) -> Tensor";
+  static constexpr auto aliases = ".Tensor_out";
   static constexpr auto grad_name = "FmodBackward1";
   static constexpr uint32_t types = types::floating | types::integral;
   template <class V> static constexpr V fn(V a, V b) {

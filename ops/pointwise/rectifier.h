@@ -6,7 +6,7 @@
 #include "dispatch/repeated.h"
 #include "ops/math/fits.h"
 #include "ops/math/math.h"
-#include "ops/pointwise/gradient.h"
+#include "ops/pointwise/own_backward.h"
 
 namespace fb::cards {
 
@@ -30,7 +30,7 @@ FB_CARD(Relu)
 
 struct HardtanhBackward : choosing<HardtanhBackward, "hardtanh_backward", 2> {
   static constexpr auto schema = "hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor";
-  template <class V> static constexpr V fn(V g, V x, V lo, V hi) { return select((x <= lo) | (x >= hi), k<V>(0), g); }
+  template <class V> static constexpr V fn(V g, V x, V lo, V hi) { return masked((x > lo) & (x < hi), g); }
 };
 FB_CARD(HardtanhBackward)
 struct Hardtanh : pointwise<Hardtanh> {
@@ -94,12 +94,21 @@ input where positive, else input * negative_slope.)";
 };
 FB_CARD(LeakyRelu)
 
+struct PreluSlope : pointwise<PreluSlope> {
+  static constexpr auto schema = "_prelu_slope(Tensor self, Tensor weight) -> Tensor";
+  static constexpr uint32_t forms = form::hidden;
+  template <class V> static constexpr V fn(V x, V w) { return select(x > k<V>(0), k<V>(1), w); }
+  template <class V> static V vjp0(upstream<V> g) { return no_gradient(g.v); }
+  template <class V> static V vjp1(upstream<V> g, operand<0, V> x) { return select(x.v > k<V>(0), k<V>(0), g.v); }
+};
+FB_CARD(PreluSlope)
 struct PreluKernel : pointwise<PreluKernel> {
   static constexpr auto schema = "_prelu_kernel(Tensor self, Tensor weight) -> Tensor";
   static constexpr uint32_t forms = form::fn;
   template <class V> static constexpr V fn(V x, V w) { return select(x > k<V>(0), x, w * x); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, operand<1, V> w) {
-    return select(x.v > k<V>(0), g.v, w.v * g.v);
+    if constexpr (std::is_same_v<V, Tensor>) return op<"_prelu_slope">(x.v, w.v) * g.v;  // with a link to x
+    else return select(x.v > k<V>(0), g.v, w.v * g.v);
   }
   template <class V> static V vjp1(upstream<V> g, operand<0, V> x) { return select(x.v > k<V>(0), k<V>(0), x.v * g.v); }
 };

@@ -2,7 +2,7 @@
 #pragma once
 #include "dispatch/card.h"
 #include "ops/math/math.h"
-#include "ops/pointwise/gradient.h"
+#include "ops/pointwise/own_backward.h"
 
 namespace fb::cards {
 

@@ -42,6 +42,7 @@ template <class T> Dims fractional_sizes(const char* name, const T& x, int64_t n
   struct fractional_max_pool##N##d : structured<fractional_max_pool##N##d> {                                            \
     static constexpr auto schema = "fractional_max_pool" #N "d(Tensor self, int[" #N "] kernel_size, int[" #N           \
                                    "] output_size, Tensor random_samples) -> (Tensor, Tensor)";                         \
+    static constexpr auto aliases = ".output:output,indices";                                                           \
     static constexpr uint32_t forms = form::nn | form::out;                                                             \
     static constexpr auto doc =                                                                                         \
         "The maxima of output_size windows of kernel_size elements, and their flat positions. self: (N, C, *spatial) "  \

@@ -22,6 +22,7 @@ namespace fb::cards {
     static constexpr auto schema = "max_pool" #N "d_with_indices(Tensor self, int[" #N "] kernel_size, int[" #N         \
                                    "] stride=[], int[" #N "] padding=0, int[" #N                                        \
                                    "] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)";                           \
+    static constexpr auto aliases = ".out:out,indices";                                                                 \
     static constexpr uint32_t forms = form::nn | form::out;                                                             \
     static constexpr auto doc =                                                                                         \
         "The largest element of each window and its flat position within its plane. self: (N, C, *spatial) or (C, "     \

@@ -7,6 +7,7 @@
 #include "dispatch/visible.h"
 #include "dispatch/thread_state.h"
 #include "dispatch/out_rule.h"
+#include "dispatch/repeated.h"
 #include "ops/create/copy.h"
 
 namespace fb::cards {

@@ -111,6 +111,7 @@ template <class T> T padded_meta(const char* name, const T& self, Ints padding, 
   FB_CARD(kind##_pad##dims##d)                                                                                        \
   struct kind##_pad##dims##d_backward : structured<kind##_pad##dims##d_backward> {                                    \
     static constexpr auto schema = #kind "_pad" #dims "d_backward(Tensor grad_output, Tensor self, int[" #entries "] padding) -> Tensor"; \
+    static constexpr auto aliases = ".grad_input:grad_input";                                                           \
     static constexpr uint32_t forms = form::hidden | form::out;                                                       \
     template <class T> static T meta(const T& g, const T& self, Ints padding) {                                       \
       const Dims want = padded_shape(#kind "_pad" #dims "d_backward", self.sizes(), padding, dims, reflect);          \

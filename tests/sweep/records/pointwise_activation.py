@@ -86,12 +86,13 @@ op(
     ),
     types="f",
 )
+op("_prelu_slope", calls(call(T(2, 3), T(2, 3)), call(T(2, 3), T(1, 3))), lambda x, w: np.where(x > 0, 1, w), types="f")
 both = calls(call(T(2, 3), T(2, 3)), call(T(2, 3), T(1, 3)))
 op("threshold_backward", calls(call(T(2, 3), T(2, 3), 0.5), call(T(2, 3), T(1, 3), 0)), lambda g, x, t: np.where(x <= t, 0, g).astype(g.dtype), types="fi")
 op(
     "hardtanh_backward",
     calls(call(T(2, 3), T(2, 3), -1, 2), call(T(2, 3), T(1, 3), -0.5, 0.5)),
-    lambda g, x, lo, hi: np.where((x <= lo) | (x >= hi), 0, g),
+    lambda g, x, lo, hi: np.where((x > lo) & (x < hi), g, 0),
     types="f",
 )
 op(
