@@ -6,6 +6,7 @@
 #include "dispatch/layers.h"
 #include "dispatch/levels.h"
 #include "dispatch/out_rule.h"
+#include "dispatch/out_type.h"
 #include "dispatch/repeated.h"
 #include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
@@ -224,6 +225,8 @@ void run_generic_out(const OpEntry& op, const Value* args, Results& out) {
     // A truth may be written as uint8, which older programs keep masks in.
     FB_CHECK(factory || (op.card->forms & form::out_converts) || r[i].dtype() == to.dtype() || (r[i].dtype() == DType::boolean && to.dtype() == DType::u8),
              op.schema.name, ": out is of type ", to.dtype(), ", the result of type ", r[i].dtype(), "; it is not converted");
+    if ((op.card->forms & form::out_type_error) && !can_cast(r[i].dtype(), to.dtype()))
+      raise_type(op.schema.name, ": a result of type ", r[i].dtype(), " cannot be written to out of type ", to.dtype());
     if ((op.card->forms & form::out_repeated) && to.sizes() == r[i].sizes() && to.device() == r[i].device() && has_internal_overlap(to))
       write_repeated(op, args, to, r[i]);
     else write_out(op, to, r[i]);

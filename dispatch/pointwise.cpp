@@ -6,6 +6,7 @@
 
 #include "dispatch/call.h"
 #include "dispatch/out_rule.h"
+#include "dispatch/repeated.h"
 #include "dispatch/pointwise_shape.h"
 #include "dispatch/thread_state.h"
 #include "ops/math/constant_type.h"
@@ -394,7 +395,9 @@ void run_pointwise(const OpEntry& op, const Value* args, Results& res) {
     prepare_out(op, out, shape, result);
     if (laid_out && !(out.strides() == strides.span())) op_list<"as_strided_">(out, shape, strides, out.offset());
   }
-  if (out->flags & (kConj | kNeg)) {  // write through a plain tensor; copy_ knows the bits
+  if ((op.card->forms & form::out_repeated) && has_internal_overlap(out)) {
+    write_repeated(op, args, out, run_pointwise_body(op.schema.name.c_str(), run, body, p.operands, p.nin, c.bool_operands, common, result, p.attrs, nullptr));
+  } else if (out->flags & (kConj | kNeg)) {  // write through a plain tensor; copy_ knows the bits
     const Tensor plain = run_pointwise_body(op.schema.name.c_str(), run, body, p.operands, p.nin, c.bool_operands, common, result, p.attrs, nullptr);
     op_list<"copy_">(out, plain);
   } else {

@@ -80,7 +80,40 @@ struct Registry {
     }
   }
 
+  // What a card says of names among its aliases: ".OVERLOAD" is that of its out= form, where that is not the usual one, and
+  // ".OVERLOAD:NAME,NAME" names the tensors to be written as well; "_.OVERLOAD" is that of its in-place form; "NAME.OVERLOAD"
+  // another name whose overload has a name of its own. "NAME" alone is another name with the same overloads.
+  struct Names {
+    std::string_view out, written, inplace;
+    bool says_out = false, says_inplace = false;
+    std::vector<std::string_view> others;
+
+    explicit Names(const char* aliases) {
+      for (const char* a = aliases; a && *a;) {
+        const char* end = strchr(a, ' ');
+        std::string_view word(a, end ? size_t(end - a) : strlen(a));
+        a += word.size() + (end ? 1 : 0);
+        if (word.starts_with('.')) {
+          says_out = true;
+          const size_t colon = word.find(':');
+          out = word.substr(1, colon == word.npos ? word.npos : colon - 1);
+          if (colon != word.npos) written = word.substr(colon + 1);
+        } else if (word.starts_with("_.")) {
+          says_inplace = true;
+          inplace = word.substr(2);
+        } else others.push_back(word);
+      }
+    }
+    // Of the k-th tensor to be written; empty where nothing is said.
+    std::string written_name(size_t k) const {
+      std::string_view rest = written;
+      for (; k && !rest.empty(); --k) rest = rest.find(',') == rest.npos ? std::string_view() : rest.substr(rest.find(',') + 1);
+      return std::string(rest.substr(0, rest.find(',')));
+    }
+  };
+
   void add_card(const CardRecord& c, std::map<std::string, int>& grad_numbers) {
+    const Names names(c.aliases);
     OpEntry f;
     f.card = &c;
     f.schema = parse_schema(c.schema);
@@ -100,6 +133,9 @@ struct Registry {
       i.form = OpForm::inplace;
       i.schema = e.schema;
       i.schema.name += "_";
+      if (names.says_inplace) i.schema.overload = names.inplace;
+      i.schema.args[0].name = "self";
+      i.schema.args[0].aliased = false;
       i.schema.args[0].written = i.schema.writes = true;
       i.schema.is_view = false;
       i.schema.returns[0].written = true;
@@ -117,11 +153,12 @@ struct Registry {
       o.form = OpForm::out;
       o.schema = e.schema;
       const std::string& ov = e.schema.overload;
-      o.schema.overload = (ov.empty() || ov == "Tensor") && !ops.count(e.schema.name + ".out") ? "out" : ov + "_out";
+      o.schema.overload = names.says_out ? std::string(names.out) : (ov.empty() || ov == "Tensor") && !ops.count(e.schema.name + ".out") ? "out" : ov + "_out";
       o.functional = &e;
       for (size_t k = 0; k < e.schema.returns.size(); ++k) {
         ArgSpec a;
-        a.name = e.schema.returns.size() == 1 ? "out" : e.schema.returns[k].name.empty() ? text("out", int64_t(k)) : e.schema.returns[k].name;
+        a.name = names.written_name(k);
+        if (a.name.empty()) a.name = e.schema.returns.size() == 1 ? "out" : e.schema.returns[k].name.empty() ? text("out", int64_t(k)) : e.schema.returns[k].name;
         a.type = ArgType::tensor;
         a.kwarg_only = true;
         a.written = true;
@@ -134,14 +171,18 @@ struct Registry {
     }
     add_for_numbers(e, derived);
     // Other names: the same card under a name of its own, forms included.
-    for (const char* a = c.aliases; a && *a;) {
-      const char* end = strchr(a, ' ');
-      const std::string name = end ? std::string(a, end) : std::string(a);
+    for (const std::string_view word : names.others) {
+      const size_t dot = word.find('.');
+      const std::string name(word.substr(0, dot));
       std::vector<OpEntry> copies;
       copies.push_back(e);
       for (OpEntry* q : derived) copies.push_back(*q);
       for (OpEntry& q : copies) {
         q.schema.name = name + (q.form == OpForm::inplace ? "_" : "");
+        if (dot != word.npos) {
+          const std::string overload(word.substr(dot + 1));
+          q.schema.overload = q.form != OpForm::out ? overload : overload.empty() ? "out" : overload + "_out";
+        }
         const bool special = name.rfind("special_", 0) == 0;  // never in place, never a method
         if (q.form == OpForm::inplace && special) continue;
         const bool inplace = q.form == OpForm::inplace;
@@ -152,7 +193,6 @@ struct Registry {
         else added.packet->forms |= c.forms;
         if (!added.packet->doc) added.packet->doc = c.doc;
       }
-      a = end ? end + 1 : a + strlen(a);
     }
   }
 

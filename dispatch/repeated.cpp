@@ -1,5 +1,7 @@
 #include "dispatch/repeated.h"
 
+#include <algorithm>
+
 #include "dispatch/call.h"
 #include "dispatch/thread_state.h"
 
@@ -22,6 +24,42 @@ int64_t repetitions(const Tensor& t) {
   for (int64_t d = 0; d < t.ndim(); ++d)
     if (repeats(t, d)) n *= t.sizes()[d];
   return n;
+}
+
+// The places of the dimensions that op's int? dim and those of `to` that repeat name together, of self.
+Dims reduced_dims(const Tensor& to, int64_t n, std::optional<int64_t> dim, bool kept) {
+  Dims dims;
+  int64_t at = 0;  // of the result
+  for (int64_t d = 0; d < n; ++d) {
+    const bool gone = dim && wrap_dim(*dim, n) == d;
+    if (gone || repeats(to, at)) dims.push_back(d);
+    at += !gone || kept;
+  }
+  return dims;
+}
+
+// What is left in each place of `to`, of operators where that is neither a reduction of the argument nor the last element: an
+// index counts through all that is reduced; a 1 of eye() stays; randperm() fills before it swaps; histc() counts in place.
+Tensor left_in_place(const OpEntry& op, const Value* args, const Tensor& to, const Tensor& result) {
+  const Schema& s = op.functional->schema;
+  const Dims again = repeated_dims(to);
+  if (s.name == "argmax" || s.name == "argmin") {
+    const Tensor& self = args[0].tensor();
+    const int64_t n = self.ndim();
+    const Dims dims = reduced_dims(to, n, args[1].integer(), args[2].boolean());
+    Dims order, sizes;
+    for (int64_t d = 0; d < n; ++d)
+      if (std::find(dims.begin(), dims.end(), d) == dims.end()) order.push_back(d), sizes.push_back(self.sizes()[d]);
+    sizes.push_back(-1);
+    for (int64_t d : dims) order.push_back(d);
+    const Tensor flat = fb::op<"reshape">(fb::op<"permute">(self, order), sizes);
+    const Tensor found = s.name == "argmax" ? fb::op<"argmax">(flat, int64_t(-1)) : fb::op<"argmin">(flat, int64_t(-1));
+    return fb::op<"reshape">(found, one_of_each(to).sizes());
+  }
+  if (s.name == "eye") return fb::op<"to.dtype">(fb::op<"any.dims">(fb::op<"ne">(result, int64_t(0)), again, true), result.dtype());
+  if (s.name == "randperm") return fb::op<"amax">(result, again, true);
+  if (s.name == "histc") return fb::op<"sum">(result, again, true, result.dtype());
+  return {};
 }
 
 // The result that a reduction has where the dimensions of `to` that repeat are reduced, too, of size 1; undefined for others.
@@ -80,7 +118,8 @@ void warn_repeated(const char* name, const Tensor& self) {
 void write_repeated(const OpEntry& op, const Value* args, const Tensor& to, const Tensor& result) {
   prepare_out(op, to, result.sizes(), result.dtype());
   GradMode no(false);
-  const Tensor all = reduced_further(op, args, to, result);
+  Tensor all = left_in_place(op, args, to, result);
+  if (!all.defined()) all = reduced_further(op, args, to, result);
   const int64_t last = repetitions(to) - 1;
   op_list<"copy_">(part(to, to, last), all.defined() ? all : part(result, to, last));
 }

@@ -24,6 +24,12 @@ struct PyHooks final : HookSet {
   }
 };
 
+int visit_hooks(const std::unique_ptr<HookSet>& set, visitproc visit, void* arg) {
+  if (set)
+    for (const auto& d : static_cast<const PyHooks&>(*set).dicts) Py_VISIT(d.second);
+  return 0;
+}
+
 std::vector<Obj> hooks_in(PyObject* dict) {
   std::vector<Obj> out;
   Obj values(checked(PyMapping_Values(dict)));
@@ -447,6 +453,21 @@ void warn_python(const std::string& s) {
 }
 
 }  // namespace
+
+// A node that another holds too may be held by a graph that nobody can see from here. A view is left alone: its node is made
+// anew by whoever asks, perhaps in a thread that does not hold the lock.
+int visit_autograd(const TensorImpl& t, visitproc visit, void* arg) {
+  const auto* m = static_cast<const AutogradMeta*>(t.autograd);
+  if (!m || t.tracked_view) return 0;
+  if (const int r = visit_hooks(m->hooks, visit, arg)) return r;
+  if (const int r = visit_hooks(m->post_accumulate, visit, arg)) return r;
+  if (m->grad_fn.use_count() != 1) return 0;
+  const Node& fn = *m->grad_fn;
+  for (const auto* set : {&fn.tensor_hooks, &fn.pre_hooks, &fn.post_hooks})
+    if (const int r = visit_hooks(*set, visit, arg)) return r;
+  Py_VISIT(context_of(fn));
+  return 0;
+}
 
 PyObject* register_node_hook(Node& n, PyObject* hook, bool before) {
   FB_PY_BEGIN

@@ -390,6 +390,11 @@ PyMethodDef context_methods[] = {{"save_for_backward", c_save, METH_VARARGS, "sa
 
 }  // namespace
 
+PyObject* context_of(const Node& n) {
+  const auto* f = dynamic_cast<const FunctionNode*>(&n);
+  return f ? reinterpret_cast<PyObject*>(f->ctx) : nullptr;
+}
+
 void init_function(PyObject* m) {
   PyTypeObject& t = ContextType;
   t.tp_name = "torch._C._FunctionBase";

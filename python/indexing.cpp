@@ -237,6 +237,8 @@ int tensor_setitem(PyObject* self, PyObject* index, PyObject* value) {
   else if (number) {
     if (dispatches(t)) v = tensor_from_data(value, t.dtype(), Device(), true);
     else v = op<"full">(Ints(), s, t.dtype(), std::nullopt, t.device());
+  } else if (is_sequence(value) || value == Py_None || PyObject_HasAttrString(value, "__array_interface__")) {
+    raise_type("elements of a tensor are set from a number or a tensor, not from a ", Py_TYPE(value)->tp_name, "; torch.tensor(value) makes one");
   } else v = tensor_from_data(value, t.dtype(), t.device(), true);
   // Leading dimensions of size 1 that the target lacks fall away, as in numpy.
   auto fit = [](Tensor v, int64_t ndim) {
@@ -254,7 +256,7 @@ int tensor_setitem(PyObject* self, PyObject* index, PyObject* value) {
     return 0;
   }
   const std::vector<Tensor> idx = compact(r);
-  if (v.dtype() != t.dtype()) v = op<"to.dtype">(v, t.dtype());
+  if (PyBool_Check(index) && v.dtype() != t.dtype()) v = op<"to.dtype">(v, t.dtype());  // all of t or nothing: a copy
   op_list<"index_put_">(r.t, idx, v, false);
   return 0;
   FB_PY_END(-1)

@@ -543,6 +543,20 @@ PyObject* py_op_schema(PyObject*, PyObject* args) {
   return PyUnicode_FromString(("aten::" + e->schema.print()).c_str());
   FB_PY_END(nullptr)
 }
+// Of what a card says of names (dispatch/registry.cpp), those of other packets, separated by spaces.
+std::string other_names(const char* aliases) {
+  std::string out, word;
+  for (const char* a = aliases; a; ++a) {
+    if (*a && *a != ' ') {
+      word += *a;
+      continue;
+    }
+    if (!word.empty() && word[0] != '.' && word.compare(0, 2, "_.") != 0) out += (out.empty() ? "" : " ") + word.substr(0, word.find('.'));
+    word.clear();
+    if (!*a) break;
+  }
+  return out;
+}
 // What the registry knows of an overload, for the test sweep.
 PyObject* py_op_info(PyObject*, PyObject* args) {
   FB_PY_BEGIN
@@ -566,7 +580,7 @@ PyObject* py_op_info(PyObject*, PyObject* args) {
   return Py_BuildValue("{s:s,s:s,s:s,s:O,s:i,s:I,s:I,s:s,s:s,s:O,s:O,s:O,s:O}", "kind", e->card->forms & form::library ? "library" : kinds[int(e->card->kind)], "form", forms[int(e->form)],
                        "grad_name", e->grad_name.c_str(), "differentiable", e->card->vjp || e->card->pointwise ? Py_True : Py_False,
                        "kernels", int(e->cpu.size()), "forms", e->card->forms & ~form::shape_of_values, "packet_forms", e->packet->forms & ~form::shape_of_values, "functional",
-                       e->functional ? e->functional->schema.full_name().c_str() : "", "aliases", e->card->aliases, "types", types.get(),
+                       e->functional ? e->functional->schema.full_name().c_str() : "", "aliases", other_names(e->card->aliases).c_str(), "types", types.get(),
                        "shape_by_kernel", shape_by_kernel ? Py_True : Py_False, "dynamic_shape", dynamic_shape ? Py_True : Py_False, "data_dependent", data_dependent ? Py_True : Py_False);
   FB_PY_END(nullptr)
 }
@@ -780,8 +794,8 @@ void init_ops(PyObject* m) {
   find_slot(slot_or, "bitwise_or", "bitwise_or.Tensor"); find_slot(slot_xor, "bitwise_xor", "bitwise_xor.Tensor");
   find_slot(slot_lshift, "bitwise_left_shift", "bitwise_left_shift.Tensor"); find_slot(slot_rshift, "bitwise_right_shift", "bitwise_right_shift.Tensor");
   find_slot(slot_iadd, "add_", "add_.Tensor"); find_slot(slot_isub, "sub_", "sub_.Tensor"); find_slot(slot_imul, "mul_", "mul_.Tensor");
-  find_slot(slot_idiv, "div_", "div_.Tensor"); find_slot(slot_ifloordiv, "floor_divide_", "floor_divide_"); find_slot(slot_imod, "remainder_", "remainder_.Tensor");
-  find_slot(slot_ipow, "pow_", "pow_.Tensor_Tensor"); find_slot(slot_iand, "bitwise_and_", "bitwise_and_.Tensor"); find_slot(slot_ior, "bitwise_or_", "bitwise_or_.Tensor");
+  find_slot(slot_idiv, "div_", "div_.Tensor"); find_slot(slot_ifloordiv, "floor_divide_", "floor_divide_.Tensor"); find_slot(slot_imod, "remainder_", "remainder_.Tensor");
+  find_slot(slot_ipow, "pow_", "pow_.Tensor"); find_slot(slot_iand, "bitwise_and_", "bitwise_and_.Tensor"); find_slot(slot_ior, "bitwise_or_", "bitwise_or_.Tensor");
   find_slot(slot_ixor, "bitwise_xor_", "bitwise_xor_.Tensor"); find_slot(slot_ilshift, "bitwise_left_shift_", "bitwise_left_shift_.Tensor");
   find_slot(slot_irshift, "bitwise_right_shift_", "bitwise_right_shift_.Tensor"); find_slot(slot_neg, "neg", "neg"); find_slot(slot_abs, "abs", "abs");
   find_slot(slot_invert, "bitwise_not", "bitwise_not"); find_slot(slot_positive, "positive", "positive"); find_slot(slot_eq, "eq", "eq.Tensor");

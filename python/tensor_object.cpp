@@ -11,6 +11,7 @@
 #include "autograd/node.h"
 #include "dispatch/levels.h"
 #include "dispatch/thread_state.h"
+#include "python/autograd.h"
 
 namespace fb::py {
 
@@ -32,6 +33,8 @@ bool held_elsewhere(const PyTensor* t) { return t->impl && !t->impl->py_owned &&
 int tensor_traverse(PyObject* o, visitproc visit, void* arg) {
   PyTensor* t = as(o);
   if (!held_elsewhere(t)) Py_VISIT(t->dict);
+  if (t->impl && t->impl->autograd && t->impl->refs.load(std::memory_order_acquire) == 1)
+    if (const int r = visit_autograd(*t->impl, visit, arg)) return r;
   if (Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE) Py_VISIT(Py_TYPE(o));
   return 0;
 }

@@ -3,6 +3,7 @@
 #include "dispatch/call.h"
 #include "dispatch/levels.h"
 #include "dispatch/out_rule.h"
+#include "dispatch/out_type.h"
 #include "ops/view/geometry.h"
 
 namespace fb::cards {
@@ -22,7 +23,7 @@ struct cat : structured<cat, symbolic> {
   static constexpr auto schema = "cat(Tensor[] tensors, int dim=0) -> Tensor";
   static constexpr uint64_t linear_in = arguments(0);
   static constexpr auto aliases = "concat concatenate";
-  static constexpr uint32_t forms = form::fn | form::out | form::out_converts;
+  static constexpr uint32_t forms = form::fn | form::out | form::out_converts | form::out_type_error;
   template <class T> static T meta(Span<T> tensors, int64_t dim) {
     using I = typename T::Int;
     FB_CHECK_VALUE(tensors.n > 0, "cat: takes at least one tensor, the list is empty");
@@ -75,7 +76,7 @@ FB_CARD(cat)
 
 struct stack : structured<stack, symbolic> {
   static constexpr auto schema = "stack(Tensor[] tensors, int dim=0) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out | form::out_converts;
+  static constexpr uint32_t forms = form::fn | form::out | form::out_converts | form::out_type_error;
   template <class T> static T meta(Span<T> tensors, int64_t dim) {
     using I = typename T::Int;
     FB_CHECK(tensors.n > 0, "stack: takes at least one tensor, the list is empty");
@@ -117,7 +118,7 @@ inline std::vector<Tensor> at_least_all(const char* name, TensorSpan tensors, co
 
 struct hstack : composite<hstack> {
   static constexpr auto schema = "hstack(Tensor[] tensors) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out | form::out_converts;
+  static constexpr uint32_t forms = form::fn | form::out | form::out_converts | form::out_type_error;
   static Tensor body(TensorSpan tensors) {
     const auto t = at_least_all("hstack", tensors, "1");
     return op<"cat">(t, t[0].ndim() == 1 ? 0 : 1);
@@ -128,21 +129,21 @@ FB_CARD(hstack)
 struct vstack : composite<vstack> {
   static constexpr auto schema = "vstack(Tensor[] tensors) -> Tensor";
   static constexpr auto aliases = "row_stack";
-  static constexpr uint32_t forms = form::fn | form::out | form::out_converts;
+  static constexpr uint32_t forms = form::fn | form::out | form::out_converts | form::out_type_error;
   static Tensor body(TensorSpan tensors) { return op<"cat">(at_least_all("vstack", tensors, "2"), 0); }
 };
 FB_CARD(vstack)
 
 struct dstack : composite<dstack> {
   static constexpr auto schema = "dstack(Tensor[] tensors) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out | form::out_converts;
+  static constexpr uint32_t forms = form::fn | form::out | form::out_converts | form::out_type_error;
   static Tensor body(TensorSpan tensors) { return op<"cat">(at_least_all("dstack", tensors, "3"), 2); }
 };
 FB_CARD(dstack)
 
 struct column_stack : composite<column_stack> {
   static constexpr auto schema = "column_stack(Tensor[] tensors) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out | form::out_converts;
+  static constexpr uint32_t forms = form::fn | form::out | form::out_converts | form::out_type_error;
   static Tensor body(TensorSpan tensors) {
     FB_CHECK(tensors.n > 0, "column_stack: takes at least one tensor, the list is empty");
     std::vector<Tensor> t;

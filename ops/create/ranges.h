@@ -128,7 +128,7 @@ FB_BOUNDS(logspace, Scalar_Tensor, Scalar, Tensor, start, bound("logspace", end)
 
 struct eye_m : composite<eye_m> {
   static constexpr auto schema = "eye.m(int n, int m, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out | form::visible;
+  static constexpr uint32_t forms = form::fn | form::out | form::out_repeated | form::visible;
   static Tensor body(int64_t n, int64_t m, FB_RANGE_ARGS) {
     FB_CHECK(n >= 0 && m >= 0, "eye: n and m must be at least 0, they are ", n, " and ", m);
     const Tensor t = op<"zeros">(Ints({n, m}), options_of("eye", d, l, dev, pin).dtype, std::nullopt, dev);
@@ -138,7 +138,7 @@ struct eye_m : composite<eye_m> {
 };
 struct eye : composite<eye> {
   static constexpr auto schema = "eye(int n, *, " FB_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out | form::visible;
+  static constexpr uint32_t forms = form::fn | form::out | form::out_repeated | form::visible;
   static Tensor body(int64_t n, FB_RANGE_ARGS) { return eye_m::body(n, n, d, l, dev, pin); }
 };
 FB_CARD(eye)

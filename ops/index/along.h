@@ -192,6 +192,9 @@ struct put_ : direct<put_> {
     FB_CHECK_INDEX(index.numel() == source.numel(), "put_: index of shape ", index.sizes(), " and source of shape ", source.sizes(),
                    " must have as many elements");
     FB_CHECK(!has_internal_overlap(self), "put_: several indices of self, of shape ", self.sizes(), ", share an element; clone it first");
+    for (const Tensor* t : {&index, &source})
+      FB_CHECK(!may_overlap(self, *t) || !self.is_non_overlapping_and_dense() || !t->is_non_overlapping_and_dense(), "put_: self of shape ",
+               self.sizes(), " shares memory with ", t == &index ? "index" : "source", " of shape ", t->sizes(), "; clone() one of them first");
   }
   static Tensor d_self(grad<0> g, in<1> index, shape_of<2> source, arg<3, bool> accumulate) {
     return *accumulate ? *g : op<"put">(*g, *index, op<"new_zeros">(*g, source.sizes()), false);

@@ -24,6 +24,7 @@ FB_CARD(unsafe_index)
 
 struct index_tensor : lowered<index_tensor> {
   static constexpr auto schema = "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor";
+  static constexpr auto aliases = ".Tensor_out";
   static constexpr uint64_t linear_in = arguments(0);
   static constexpr uint32_t forms = form::hidden | form::out;
   static constexpr auto grad_name = "IndexBackward0";
@@ -75,8 +76,25 @@ inline void put_repeated(const Tensor& self, const std::vector<Tensor>& at, cons
   write_repeated(self, apart, written);
 }
 
+// Whether a mask is all there is of indices.
+inline bool one_mask(TensorSpan indices) {
+  const Tensor* found = nullptr;
+  for (const Tensor& t : indices) {
+    if (!t.defined()) continue;
+    if (found || t.dtype() != DType::boolean) return false;
+    found = &t;
+  }
+  return found;
+}
+
 // Masks turn into indices once, before the kernel.
 template <class T> T put_indices(const T& self, Span<T> indices, const T& values, bool accumulate) {
+  if constexpr (std::is_same_v<T, Tensor>) {
+    if (!accumulate && values.dtype() != self.dtype() && values.numel() == 1 && one_mask(indices)) {  // as masked_fill does
+      FB_CHECK(!values.is_complex() || self.is_complex(), "index_put_: a complex value does not fit into self of type ", self.dtype());
+      return put_indices<T>(self, indices, op<"to.dtype">(values, self.dtype()), accumulate);
+    }
+  }
   const std::vector<T> at = indices_of(self, indices);
   if constexpr (std::is_same_v<T, Tensor>) {
     if (has_internal_overlap(self)) {

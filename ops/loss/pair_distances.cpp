@@ -41,7 +41,11 @@ std::array<Tensor, 4> cdist_backward::second(grad<0> u, in<0> g, in<1> a, in<2> 
   const Tensor each = op<"unsqueeze">(*u, int64_t(-2));  // (..., P, 1, D)
   std::array<Tensor, 4> r;
   if (want[0] && s.value.defined()) r[0] = summed(op<"mul">(each, s.value), -1);
-  if (!s.by_difference.defined()) return r;
+  if (!s.by_difference.defined()) {
+    if (want[1]) r[1] = op<"zeros_like">(*a);
+    if (want[2]) r[2] = op<"zeros_like">(*b);
+    return r;
+  }
   const Tensor weighted = op<"mul">(op<"unsqueeze">(*g, int64_t(-1)), each);
   if (want[1] || want[2]) {
     const Tensor q = op<"mul">(weighted, s.by_difference);
@@ -62,7 +66,10 @@ std::array<Tensor, 3> pdist_backward::second(grad<0> u, in<0> g, in<1> x, arg<2,
   const Tensor each = between(*u);  // (pairs, D)
   std::array<Tensor, 3> r;
   if (want[0] && s.value.defined()) r[0] = summed(op<"mul">(each, s.value), -1);
-  if (!s.by_difference.defined()) return r;
+  if (!s.by_difference.defined()) {
+    if (want[1]) r[1] = op<"zeros_like">(*x);
+    return r;
+  }
   const Tensor weighted = op<"mul">(op<"unsqueeze">(*g, int64_t(-1)), each);
   if (want[1]) {
     const Tensor q = op<"mul">(weighted, s.by_difference);

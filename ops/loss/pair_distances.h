@@ -109,7 +109,7 @@ where compute_mode is 0 (the default), always where it is 1, never where it is 2
 FB_CARD(cdist)
 
 struct pdist_backward : structured<pdist_backward> {
-  static constexpr auto schema = "_pdist_backward(Tensor grad, Tensor self, float p, Tensor pdist) -> Tensor";
+  static constexpr auto schema = "_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist) -> Tensor";
   static constexpr uint32_t forms = form::hidden;
   template <class T> static T meta(const T& g, const T& x, double, const T& dist) {
     pairs::check_kernel_type("pdist", x);

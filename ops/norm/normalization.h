@@ -231,6 +231,7 @@ struct native_batch_norm : structured<native_batch_norm> {
   static constexpr auto schema =
       "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
       "float momentum, float eps) -> (Tensor, Tensor, Tensor)";
+  static constexpr auto aliases = ".out:out,save_mean,save_invstd";
   using passes = fb::passes::batch_norm;
   static constexpr uint32_t forms = form::fn | form::out | form::first_result_differentiable;
   static void check(const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& rm, const Tensor& rv, bool training) {
@@ -240,7 +241,9 @@ struct native_batch_norm : structured<native_batch_norm> {
     check_norm_parameter("batch_norm", "running_var", rv, c);
     check_norm_parameter("batch_norm", "weight", w, c);
     check_norm_parameter("batch_norm", "bias", b, c);
-    FB_CHECK(training || (rm.defined() && rv.defined()), "batch_norm: running_mean and running_var are needed in evaluation mode");
+    FB_CHECK_VALUE(rm.defined() == rv.defined(), "batch_norm: running_mean and running_var must both be given or both be None; ",
+                   rm.defined() ? "running_var" : "running_mean", " is None");
+    FB_CHECK(training || rm.defined(), "batch_norm: running_mean and running_var are needed in evaluation mode");
   }
   template <class T>
   static std::array<T, 3> meta(const T& x, const T& w, const T& b, const T& rm, const T& rv, bool training, double, double) {
@@ -307,6 +310,7 @@ struct batch_norm : composite<batch_norm> {
       if (b.defined()) y = op<"add">(y, op<"select">(b, int64_t(0), int64_t(0)));
       return y;
     }
+    FB_CHECK(training || (rm.defined() && rv.defined()), "batch_norm: running_mean and running_var are needed in evaluation mode");
     native_batch_norm::check(x, w, b, rm, rv, training);
     return ops<"native_batch_norm", 3>(x, w, b, rm, rv, training, momentum, eps)[0];
   }

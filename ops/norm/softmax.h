@@ -54,6 +54,7 @@ FB_SOFTMAX(log_softmax, "LogSoftmaxBackward0", "Logarithm of softmax")
 
 struct softmax_backward : structured<softmax_backward, symbolic> {
   static constexpr auto schema = "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor";
+  static constexpr auto aliases = ".out:grad_input";
   using passes = fb::passes::softmax_backward<false>;
   static constexpr uint32_t forms = form::fn | form::out;
   template <class T> static T meta(const T& g, const T& y, int64_t dim, DType dtype) {

@@ -7,15 +7,6 @@
 
 namespace fb::cards {
 
-struct ThresholdBackward : pointwise<ThresholdBackward> {
-  static constexpr auto schema = "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor";
-  static constexpr uint32_t types = types::floating | types::integral, forms = form::hidden;
-  template <class V> static constexpr V fn(V g, V x, V t) { return select(x <= t, k<V>(0), g); }
-  template <class V> static V vjp0(upstream<V> g, operand<1, V> x, attr<0, V> t) { return select(x.v <= t.v, k<V>(0), g.v); }
-  template <class V> static V vjp1(upstream<V> g) { return no_gradient(g.v); }
-};
-FB_CARD(ThresholdBackward)
-
 struct SigmoidBackward : pointwise<SigmoidBackward> {
   static constexpr auto schema = "sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor";
   static constexpr uint32_t forms = form::hidden;

@@ -68,6 +68,7 @@ FB_CARD(Sub)
 
 struct Rsub : pointwise<Rsub> {
   static constexpr auto schema = "rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
+  static constexpr auto aliases = ".Tensor_out";
   static constexpr uint32_t types = Sub::types, numbers = 0b10, forms = form::fn | form::out;
   template <class V> static constexpr V fn(V a, V b, V alpha) { return Sub::fn<V>(b, a, alpha); }
   static void check(const Value* args, DType compute) { check_sub("rsub", args, compute); }

@@ -8,6 +8,7 @@ namespace fb::cards {
 
 struct BitwiseAnd : pointwise<BitwiseAnd> {
   static constexpr auto schema = "bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor";
+  static constexpr auto aliases = ".Tensor_out";
   static constexpr uint32_t types = types::integral | types::boolean | types::wide_unsigned, numbers = 0b11;
   template <class V> static constexpr V fn(V a, V b) { return V(a & b); }
   static constexpr auto doc = R"(bitwise_and(input, other, *, out=None) -> Tensor
@@ -18,6 +19,7 @@ FB_CARD(BitwiseAnd)
 
 struct BitwiseOr : pointwise<BitwiseOr> {
   static constexpr auto schema = "bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor";
+  static constexpr auto aliases = ".Tensor_out";
   static constexpr uint32_t types = BitwiseAnd::types, numbers = 0b11;
   template <class V> static constexpr V fn(V a, V b) { return V(a | b); }
   static constexpr auto doc = R"(bitwise_or(input, other, *, out=None) -> Tensor
@@ -28,6 +30,7 @@ FB_CARD(BitwiseOr)
 
 struct BitwiseXor : pointwise<BitwiseXor> {
   static constexpr auto schema = "bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor";
+  static constexpr auto aliases = ".Tensor_out";
   static constexpr uint32_t types = BitwiseAnd::types, numbers = 0b11;
   template <class V> static constexpr V fn(V a, V b) { return V(a ^ b); }
   static constexpr auto doc = R"(bitwise_xor(input, other, *, out=None) -> Tensor
@@ -51,6 +54,7 @@ FB_CARD(BitwiseNot)
 
 struct BitwiseLeftShift : pointwise<BitwiseLeftShift> {
   static constexpr auto schema = "bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor";
+  static constexpr auto aliases = ".Tensor_out";
   static constexpr uint32_t types = types::integral, numbers = 0b11;
   template <class V> static constexpr V fn(V a, V b) { return math::shift_left(a, b); }
   static constexpr auto doc = R"(bitwise_left_shift(input, other, *, out=None) -> Tensor
@@ -61,6 +65,7 @@ FB_CARD(BitwiseLeftShift)
 
 struct BitwiseRightShift : pointwise<BitwiseRightShift> {
   static constexpr auto schema = "bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor";
+  static constexpr auto aliases = ".Tensor_out";
   static constexpr uint32_t types = types::integral, numbers = 0b11;
   template <class V> static constexpr V fn(V a, V b) { return math::shift_right(a, b); }
   static constexpr auto doc = R"(bitwise_right_shift(input, other, *, out=None) -> Tensor

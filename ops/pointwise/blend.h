@@ -59,6 +59,7 @@ input + weight * (end - input); weight is a number or a tensor. All tensors must
 FB_CARD(LerpScalar)
 struct LerpTensor : pointwise<LerpTensor> {
   static constexpr auto schema = "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor";
+  static constexpr auto aliases = ".Tensor_out";
   static constexpr auto grad_name = "LerpBackward1";
   static constexpr uint32_t types = types::floating | types::complex;
   static void check(const Value* args, DType compute) {

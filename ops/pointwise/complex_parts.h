@@ -46,6 +46,7 @@ FB_CARD(ConjPhysical)
 
 struct Frexp : structured<Frexp> {
   static constexpr auto schema = "frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)";
+  static constexpr auto aliases = ".Tensor_out";
   static constexpr uint32_t forms = structured<Frexp>::forms | form::out_same_or_apart;
   static constexpr auto grad_name = "FrexpBackward0";
   template <class T> static std::array<T, 2> meta(const T& self) {

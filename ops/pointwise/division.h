@@ -25,7 +25,7 @@ FB_CARD(Div)
 
 struct DivMode : pointwise<DivMode> {
   static constexpr auto schema = "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor";
-  static constexpr auto aliases = "divide";
+  static constexpr auto aliases = "divide .out_mode";
   static constexpr auto grad_name = "DivBackward2";
   static constexpr uint32_t types = types::floating | types::complex | types::integral, numbers = 0b11;
   static constexpr int modes = 3;  // true quotient, truncated, floor
@@ -61,6 +61,7 @@ FB_CARD(DivMode)
 
 struct FloorDivide : pointwise<FloorDivide> {
   static constexpr auto schema = "floor_divide(Tensor self, Tensor other) -> Tensor";
+  static constexpr auto aliases = "_.Tensor";
   static constexpr uint32_t types = types::floating | types::integral, numbers = 0b11;
   template <class V> static constexpr V fn(V a, V b) {
     if constexpr (is_number_v<V>) return math::int_div_floor(a, b);
@@ -76,6 +77,7 @@ FB_CARD(FloorDivide)
 
 struct Remainder : pointwise<Remainder> {
   static constexpr auto schema = "remainder.Tensor(Tensor self, Tensor other) -> Tensor";
+  static constexpr auto aliases = ".Tensor_out";
   static constexpr auto grad_name = "RemainderBackward1";
   static constexpr uint32_t types = types::floating | types::integral;
   template <class V> static constexpr V fn(V a, V b) {
@@ -83,7 +85,10 @@ struct Remainder : pointwise<Remainder> {
     else return math::remainder(a, b);
   }
   template <class V> static V vjp0(upstream<V> g) { return g; }
-  template <class V> static V d1(operand<0, V> a, operand<1, V> b) { return -math::floor(a.v / b.v); }
+  template <class V> static V d1(operand<0, V> a, operand<1, V> b) {
+    if constexpr (std::is_same_v<V, Tensor>) return -op<"div.Tensor_mode">(a.v, b.v, std::string_view("floor"));
+    else return -math::floor_divide(a.v, b.v);
+  }
   static constexpr auto doc = R"(remainder(input, other, *, out=None) -> Tensor
 
 input - floor(input / other) * other: the sign of other, as Python's %. Raises RuntimeError where an integer is divided by 0.)";
@@ -110,6 +115,7 @@ FB_CARD(RemainderNumber)
 
 struct Fmod : pointwise<Fmod> {
   static constexpr auto schema = "fmod.Tensor(Tensor self, Tensor other) -> Tensor";
+  static constexpr auto aliases = ".Tensor_out";
   static constexpr auto grad_name = "FmodBackward1";
   static constexpr uint32_t types = types::floating | types::integral;
   template <class V> static constexpr V fn(V a, V b) {
@@ -117,7 +123,11 @@ struct Fmod : pointwise<Fmod> {
     else return math::fmod(a, b);
   }
   template <class V> static V vjp0(upstream<V> g) { return g; }
-  template <class V> static V d1(operand<0, V> a, operand<1, V> b) { return -math::trunc(a.v / b.v); }
+  template <class V> static V d1(operand<0, V> a, operand<1, V> b) {
+    // A quotient that is rounded has a derivative of 0 even where it is infinite.
+    if constexpr (std::is_same_v<V, Tensor>) return -op<"div.Tensor_mode">(a.v, b.v, std::string_view("trunc"));
+    else return -math::trunc(a.v / b.v);
+  }
   static constexpr auto doc = R"(fmod(input, other, *, out=None) -> Tensor
 
 input - trunc(input / other) * other: the sign of input, as C's fmod. Raises RuntimeError where an integer is divided by 0.)";

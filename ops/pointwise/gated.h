@@ -48,7 +48,7 @@ struct RreluFunctional : direct<RreluFunctional> {
   }
   static Tensor d_self(grad<0> g, in<0> x, result<1> noise, arg<2, double> lower, arg<3, double> upper, arg<4, bool> training) {
     if (training.v && upper.v - lower.v > 1e-6) return *g * *noise;
-    return op<"where">(op<"gt">(*x, 0.0), *g, *g * (0.5 * (lower.v + upper.v)));
+    return op<"leaky_relu_backward">(*g, *x, 0.5 * (lower.v + upper.v), false);
   }
   using vjp = rules<wrt<0, d_self>>;
 };

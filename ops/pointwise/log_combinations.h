@@ -36,7 +36,7 @@ FB_CARD(Logaddexp2)
 
 struct Xlogy : pointwise<Xlogy> {
   static constexpr auto schema = "xlogy.Tensor(Tensor self, Tensor other) -> Tensor";
-  static constexpr auto aliases = "special_xlogy";
+  static constexpr auto aliases = "special_xlogy. .OutTensor";
   static constexpr auto grad_name = "XlogyBackward0";
   static constexpr uint32_t forms = pointwise<Xlogy>::forms | form::fn_inplace;
   static constexpr Promotion promotion{.int_to_float = true};
@@ -52,7 +52,7 @@ input * log(other), 0 where input is 0 and other is no NaN; either may be a numb
 FB_CARD(Xlogy)
 struct XlogySelf : pointwise<XlogySelf> {
   static constexpr auto schema = "xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor";
-  static constexpr auto aliases = "special_xlogy";
+  static constexpr auto aliases = "special_xlogy.self_scalar .OutScalar_Self";
   static constexpr auto grad_name = "XlogyBackward1";
   static constexpr uint32_t forms = form::fn | form::out;
   static constexpr uint64_t scalar_operands = 0b01;
@@ -63,7 +63,7 @@ struct XlogySelf : pointwise<XlogySelf> {
 FB_CARD(XlogySelf)
 struct XlogyOther : pointwise<XlogyOther> {
   static constexpr auto schema = "xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor";
-  static constexpr auto aliases = "special_xlogy";
+  static constexpr auto aliases = "special_xlogy.other_scalar .OutScalar_Other";
   static constexpr auto grad_name = "XlogyBackward2";
   static constexpr uint32_t forms = pointwise<XlogyOther>::forms | form::fn_inplace;
   static constexpr uint64_t scalar_operands = 0b10;

@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/card.h"
 #include "ops/math/math.h"
+#include "ops/pointwise/loss_slopes.h"
 
 namespace fb::cards {
 
@@ -13,7 +14,7 @@ struct bce_logits_terms : pointwise<bce_logits_terms> {
   static constexpr uint32_t forms = form::hidden;
   template <class V> static constexpr V fn(V t, V x) { return (k<V>(1) - t) * x - math::log_sigmoid(x); }
   template <class V> static V d0(operand<1, V> x) { return -x.v; }
-  template <class V> static V d1(operand<0, V> t, operand<1, V> x) { return math::sigmoid(x.v) - t.v; }
+  template <class V> static V d1(operand<0, V> t, operand<1, V> x) { return loss::bce_logits_slope(k<V>(1), x.v, t.v, k<V>(1)); }
 };
 FB_CARD(bce_logits_terms)
 struct bce_logits_weighted_terms : pointwise<bce_logits_weighted_terms> {

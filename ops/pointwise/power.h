@@ -29,6 +29,7 @@ template <class V> V exponent_slope(const V& g, const V& x, const V& e, const V&
 
 struct PowTensorScalar : pointwise<PowTensorScalar> {
   static constexpr auto schema = "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor";
+  static constexpr auto aliases = "_.Scalar";
   static constexpr auto grad_name = "PowBackward0";
   static constexpr uint32_t types = types::floating | types::complex | types::integral;
   static constexpr uint64_t scalar_operands = 0b10;
@@ -71,6 +72,7 @@ FB_CARD(PowTensorScalar)
 
 struct PowTensorTensor : pointwise<PowTensorTensor> {
   static constexpr auto schema = "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor";
+  static constexpr auto aliases = "_.Tensor";
   static constexpr auto grad_name = "PowBackward1";
   static constexpr uint32_t types = types::floating | types::complex | types::integral;
   template <class V> static constexpr V fn(V x, V e) { return power_of(x, e); }

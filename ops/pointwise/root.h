@@ -32,6 +32,7 @@ FB_CARD(Rsqrt)
 
 struct Ldexp : pointwise<Ldexp> {
   static constexpr auto schema = "ldexp.Tensor(Tensor self, Tensor other) -> Tensor";
+  static constexpr auto aliases = "_.";
   static constexpr uint32_t types = types::floating | types::complex, forms = pointwise<Ldexp>::forms | form::fn_inplace;
   static constexpr Promotion promotion{.int_to_float = true};
   template <class V> static constexpr V fn(V x, V e) { return x * exp2_of(e); }

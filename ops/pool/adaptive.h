@@ -17,7 +17,7 @@ namespace fb::cards {
     static Tensor d(grad<0> gg, shape_of<0> out) {                                                                      \
       return op<"_adaptive_avg_pool" #N "d">(*gg, out.sizes().slice(out.sizes().n - N, N));                              \
     }                                                                                                                   \
-    using vjp = rules<wrt<0, d>>;                                                                                       \
+    using vjp = rules<wrt<0, d>, wrt<1, zero_slope>>;                                                                   \
   };                                                                                                                    \
   FB_CARD(adaptive_avg_pool##N##d_backward)                                                                             \
   struct adaptive_avg_pool##N##d_primitive : structured<adaptive_avg_pool##N##d_primitive, symbolic> {                  \
@@ -38,7 +38,7 @@ namespace fb::cards {
         "The means of output_size windows that cover the input. self: (N, C, *spatial) or (C, *spatial), floating. "    \
         "To size 1 this is the mean over the spatial dimensions.";                                                      \
     static Tensor body(const Tensor& x, Ints o) {                                                                       \
-      const Dims sizes = pool::full("adaptive_avg_pool" #N "d", "output_size", o, N);                                    \
+      const Dims sizes = pool::exact("adaptive_avg_pool" #N "d", "output_size", o, N);                                  \
       bool ones = true;                                                                                                 \
       for (int64_t v : sizes) ones = ones && v == 1;                                                                    \
       return ones ? pool::mean_plane(x, N) : op<"_adaptive_avg_pool" #N "d">(x, sizes);                                  \
@@ -55,11 +55,12 @@ namespace fb::cards {
       return MAKE(x.options());                                                                                         \
     }                                                                                                                   \
     static Tensor d(grad<0> gg, in<2> indices, shape_of<0> out) { return pool::pick(*gg, *indices, out.sizes(), N); }   \
-    using vjp = rules<wrt<0, d>>;                                                                                       \
+    using vjp = rules<wrt<0, d>, wrt<1, zero_slope>>;                                                                   \
   };                                                                                                                    \
   FB_CARD(adaptive_max_pool##N##d_backward)                                                                             \
   struct adaptive_max_pool##N##d : structured<adaptive_max_pool##N##d, symbolic> {                                      \
     static constexpr auto schema = "adaptive_max_pool" #N "d(Tensor self, int[" #N "] output_size) -> (Tensor, Tensor)"; \
+    static constexpr auto aliases = ".out:out,indices";                                                                  \
     static constexpr uint32_t forms = form::nn | form::out;                                                             \
     static constexpr auto doc =                                                                                         \
         "The maxima of output_size windows that cover the input, and their flat positions. self: (N, C, *spatial) or "   \

@@ -7,7 +7,7 @@ namespace fb::cards {
 namespace pool {
 template <class T> Dims fractional_sizes(const char* name, const T& x, int64_t nd, Ints kernel, Ints output, const T& samples) {
   check_input(name, x, nd);
-  const Dims k = full(name, "kernel_size", kernel, nd), o = full(name, "output_size", output, nd);
+  const Dims k = exact(name, "kernel_size", kernel, nd), o = exact(name, "output_size", output, nd);
   FB_CHECK(samples.dtype() == x.dtype(), name, ": random_samples must be of self's type ", x.dtype(), ", got ", samples.dtype());
   const int64_t batch = x.ndim() == nd + 2 ? x.sizes()[0] : 1, channels = x.sizes()[x.ndim() - nd - 1];
   FB_CHECK(samples.ndim() == 3 && samples.sizes()[0] >= batch && samples.sizes()[1] == channels && samples.sizes()[2] == nd, name,
@@ -36,12 +36,13 @@ template <class T> Dims fractional_sizes(const char* name, const T& x, int64_t n
       return T::empty(x.sizes(), x.options());                                                                          \
     }                                                                                                                   \
     static Tensor d(grad<0> gg, in<4> indices, shape_of<0> out) { return pool::pick(*gg, *indices, out.sizes(), N); }   \
-    using vjp = rules<wrt<0, d>>;                                                                                       \
+    using vjp = rules<wrt<0, d>, wrt<1, zero_slope>>;                                                                   \
   };                                                                                                                    \
   FB_CARD(fractional_max_pool##N##d_backward)                                                                           \
   struct fractional_max_pool##N##d : structured<fractional_max_pool##N##d> {                                            \
     static constexpr auto schema = "fractional_max_pool" #N "d(Tensor self, int[" #N "] kernel_size, int[" #N           \
                                    "] output_size, Tensor random_samples) -> (Tensor, Tensor)";                         \
+    static constexpr auto aliases = ".output:output,indices";                                                           \
     static constexpr uint32_t forms = form::nn | form::out;                                                             \
     static constexpr auto doc =                                                                                         \
         "The maxima of output_size windows of kernel_size elements, and their flat positions. self: (N, C, *spatial) "  \

@@ -15,13 +15,14 @@ namespace fb::cards {
       return MAKE;                                                                                                      \
     }                                                                                                                   \
     static Tensor d(grad<0> gg, in<7> indices, shape_of<0> out) { return pool::pick(*gg, *indices, out.sizes(), N); }   \
-    using vjp = rules<wrt<0, d>>;                                                                                       \
+    using vjp = rules<wrt<0, d>, wrt<1, zero_slope>>;                                                                   \
   };                                                                                                                    \
   FB_CARD(max_pool##N##d_with_indices_backward)                                                                         \
   struct max_pool##N##d_with_indices : structured<max_pool##N##d_with_indices, symbolic> {                              \
     static constexpr auto schema = "max_pool" #N "d_with_indices(Tensor self, int[" #N "] kernel_size, int[" #N         \
                                    "] stride=[], int[" #N "] padding=0, int[" #N                                        \
                                    "] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)";                           \
+    static constexpr auto aliases = ".out:out,indices";                                                                 \
     static constexpr uint32_t forms = form::nn | form::out;                                                             \
     static constexpr auto doc =                                                                                         \
         "The largest element of each window and its flat position within its plane. self: (N, C, *spatial) or (C, "     \

@@ -4,9 +4,16 @@
 
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/zero_slope.h"
 
 namespace fb::cards::pool {
 
+// Sizes of a result are said one by one.
+inline Dims exact(const char* name, const char* arg, Ints v, int64_t nd) {
+  FB_CHECK(v.n == nd, name, ": ", arg, " must be ", nd, " ints, got ", v);
+  return Dims(v);
+}
+// One number may stand for all dimensions.
 inline Dims full(const char* name, const char* arg, Ints v, int64_t nd) {
   FB_CHECK(v.n == 1 || v.n == nd, name, ": ", arg, " must be one int or ", nd, " ints, got ", v);
   Dims d(v);
@@ -80,7 +87,7 @@ typename T::Sizes window_sizes(const char* name, const T& x, int64_t nd, Ints ke
 
 template <class T> typename T::Sizes adaptive_sizes(const char* name, const T& x, int64_t nd, Ints out, bool channels = true) {
   check_input(name, x, nd, channels);
-  const Dims o = full(name, "output_size", out, nd);
+  const Dims o = exact(name, "output_size", out, nd);
   typename T::Sizes sizes(x.sizes().slice(0, x.ndim() - nd));
   for (int64_t v : o) {
     FB_CHECK(v >= 0, name, ": output_size must not be negative, got ", o);

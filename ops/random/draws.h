@@ -7,6 +7,7 @@
 #include "dispatch/visible.h"
 #include "dispatch/thread_state.h"
 #include "dispatch/out_rule.h"
+#include "dispatch/repeated.h"
 #include "ops/create/copy.h"
 
 namespace fb::cards {
@@ -119,13 +120,13 @@ FB_CARD(randint_like_low_generator)
 
 struct randperm : composite<randperm> {
   static constexpr auto schema = "randperm(int n, *, " FB_INT_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out | form::visible;
+  static constexpr uint32_t forms = form::fn | form::out | form::out_repeated | form::visible;
   static Tensor body(int64_t n, FB_OPTION_ARGS) { return random::permutation(n, d, dev, nullptr); }
 };
 FB_CARD(randperm)
 struct randperm_generator : composite<randperm_generator> {
   static constexpr auto schema = "randperm.generator(int n, *, Generator? generator, " FB_INT_OPTIONS ") -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::out | form::visible;
+  static constexpr uint32_t forms = form::fn | form::out | form::out_repeated | form::visible;
   static Tensor body(int64_t n, Generator* g, FB_OPTION_ARGS) { return random::permutation(n, d, dev, g); }
 };
 FB_CARD(randperm_generator)

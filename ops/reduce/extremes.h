@@ -65,15 +65,17 @@ FB_CARD(aminmax)
 
 // max and min: of two tensors (tried first: an integer tensor of one element would do as dim), over a dimension with
 // indices, or of everything.
-#define FB_EXTREME(NAME, GREATEST, BINARY, TEXT)                                                                      \
+#define FB_EXTREME(NAME, GREATEST, BINARY, WHERE, TEXT)                                                                   \
   struct NAME##_other : composite<NAME##_other> {                                                                     \
     static constexpr auto schema = #NAME ".other(Tensor self, Tensor other) -> Tensor";                               \
+    static constexpr auto aliases = ".out";                                                                           \
     static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_converts;                       \
     static Tensor body(const Tensor& self, const Tensor& other) { return op<BINARY>(self, other); }                   \
   };                                                                                                                  \
   FB_CARD(NAME##_other)  \
   struct NAME##_dim : structured<NAME##_dim, symbolic> {                                                                        \
     static constexpr auto schema = #NAME ".dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"; \
+    static constexpr auto aliases = ".dim_" #NAME ":" #NAME "," WHERE;                                                \
     using passes = fb::passes::extreme_place<GREATEST, true>;                                                         \
     template <class T> static std::array<T, 2> meta(const T& self, int64_t dim, bool keepdim) {                       \
       const uint64_t mask = reduce_mask({dim}, self.ndim());                                                          \
@@ -92,6 +94,7 @@ FB_CARD(aminmax)
   FB_CARD(NAME##_dim)                                                                                                 \
   struct NAME##_all : structured<NAME##_all, symbolic> {                                                                        \
     static constexpr auto schema = #NAME "(Tensor self) -> Tensor";                                                   \
+    static constexpr auto aliases = ".unary_out";                                                                     \
     using passes = fb::passes::extreme<GREATEST>;                                                                     \
     static constexpr uint32_t forms = form::fn | form::method | form::out;                                            \
     template <class T> static T meta(const T& self) {                                                                 \
@@ -103,13 +106,14 @@ FB_CARD(aminmax)
     using vjp = rules<wrt<0, d_self>>;                                                                                \
   };                                                                                                                  \
   FB_CARD(NAME##_all)
-FB_EXTREME(max, true, "maximum", "Greatest")
-FB_EXTREME(min, false, "minimum", "Least")
+FB_EXTREME(max, true, "maximum", "max_values", "Greatest")
+FB_EXTREME(min, false, "minimum", "min_indices", "Least")
 #undef FB_EXTREME
 
 #define FB_EXTREME(NAME, GREATEST, TEXT)                                                                              \
   struct NAME : structured<NAME, symbolic> {                                                                                    \
     static constexpr auto schema = #NAME "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor";                \
+    static constexpr uint32_t forms = structured<NAME>::forms | form::out_repeated;                                   \
     using passes = fb::passes::extreme_place<GREATEST, false>;                                                        \
     template <class T> static T meta(const T& self, std::optional<int64_t> dim, bool keepdim) {                       \
       FB_CHECK(!self.is_complex() && self.dtype() != DType::boolean, #NAME, ": the input is ", self.dtype(), ", which has no order here"); \
@@ -132,6 +136,7 @@ inline DType truth_type(DType d) { return d == DType::u8 ? DType::u8 : DType::bo
 #define FB_TRUTH(NAME, TEXT)                                                                                          \
   struct NAME##_dim : structured<NAME##_dim, symbolic> {                                                                        \
     static constexpr auto schema = #NAME ".dim(Tensor self, int dim, bool keepdim=False) -> Tensor";                  \
+    static constexpr auto aliases = ".out";                                                                           \
     static constexpr uint32_t forms = structured<NAME##_dim>::forms | form::out_repeated;                             \
     using passes = fb::passes::NAME;                                                                                  \
     template <class T> static T meta(const T& self, int64_t dim, bool keepdim) {                                      \
@@ -153,6 +158,7 @@ inline DType truth_type(DType d) { return d == DType::u8 ? DType::u8 : DType::bo
   FB_CARD(NAME##_dims)                                                                                                \
   struct NAME##_all : structured<NAME##_all, symbolic> {                                                                        \
     static constexpr auto schema = #NAME "(Tensor self) -> Tensor";                                                   \
+    static constexpr auto aliases = ".all_out";                                                                       \
     using passes = fb::passes::NAME;                                                                                  \
     static constexpr uint32_t forms = form::fn | form::method | form::out;                                            \
     template <class T> static T meta(const T& self) { return reduced(self, {}, false, truth_type(self.dtype())); }    \

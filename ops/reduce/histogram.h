@@ -2,13 +2,14 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/repeated.h"
 #include "dispatch/shape_of_values.h"
 
 namespace fb::cards {
 
 struct histc : direct<histc> {
   static constexpr auto schema = "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor";
-  static constexpr uint32_t forms = form::fn | form::method | form::out;
+  static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_repeated;
   static constexpr auto doc = R"(histc(input, bins=100, min=0, max=0) -> Tensor
 
 How many elements fall into each of bins equal intervals of [min, max]; where both are equal, of the input's own range.)";

@@ -32,6 +32,7 @@ template <class T> std::array<T, 2> value_and_place(const char* name, const T& s
   FB_CARD(NAME)                                                                                                       \
   struct NAME##_dim : structured<NAME##_dim, symbolic> {                                                                        \
     static constexpr auto schema = #NAME ".dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"; \
+    static constexpr auto aliases = ".dim_values";                                                                            \
     template <class T> static std::array<T, 2> meta(const T& self, int64_t dim, bool keepdim) {                       \
       return value_and_place(#NAME, self, dim, keepdim);                                                              \
     }                                                                                                                 \
@@ -47,6 +48,7 @@ FB_MEDIAN(nanmedian, "Median of what is not NaN, the lower one where their numbe
 
 struct mode : structured<mode, symbolic> {
   static constexpr auto schema = "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)";
+  static constexpr auto aliases = ".values";
   static constexpr uint32_t forms = structured<mode>::forms | form::out_same_or_apart;
   template <class T> static std::array<T, 2> meta(const T& self, int64_t dim, bool keepdim) {
     return value_and_place("mode", self, dim, keepdim, true);
@@ -61,6 +63,7 @@ FB_CARD(mode)
 
 struct kthvalue : structured<kthvalue, symbolic> {
   static constexpr auto schema = "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)";
+  static constexpr auto aliases = ".values";
   static constexpr uint32_t forms = structured<kthvalue>::forms | form::out_same_or_apart;
   template <class T> static std::array<T, 2> meta(const T& self, int64_t k, int64_t dim, bool keepdim) {
     const int64_t d = wrap_dim(dim, self.ndim());

@@ -52,6 +52,7 @@ inline Tensor deviation_gradient(const Tensor& g, const Tensor& self, const Tens
   FB_CARD(NAME##_spread)                                                                                                       \
   struct NAME##_dim : composite<NAME##_dim> {                                                                         \
     static constexpr auto schema = #NAME ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor"; \
+    static constexpr auto aliases = ".out";                                                                                  \
     static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_converts | form::out_repeated;  \
     static Tensor body(const Tensor& self, std::optional<Ints> dim, bool unbiased, bool keepdim) {                    \
       return op<#NAME ".correction">(self, dim, Scalar(unbiased ? 1 : 0), keepdim);                                   \
@@ -155,6 +156,7 @@ FB_CARD(linalg_vector_norm)
   };                                                                                                                  \
   FB_CARD(CARD)
 FB_NORM(norm_dim_dtype, "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor", "NormBackward3",
+  static constexpr auto aliases = ".dtype_out";
   static constexpr uint32_t forms = lowered<norm_dim_dtype>::forms | form::out_repeated;
   static Tensor lowering(const Tensor& self, std::optional<Scalar> p, Ints dim, bool keepdim, DType dtype) {
     return op<"linalg_vector_norm">(self, order(p), dim, keepdim, dtype);
@@ -163,6 +165,7 @@ FB_NORM(norm_dim_dtype, "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1]
     return vector_norm_gradient(*g, *self, order(*p).to_double(), *norm, *dim, *keepdim);
   })
 FB_NORM(norm_dim, "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", "NormBackward1",
+  static constexpr auto aliases = ".out";
   static constexpr uint32_t forms = lowered<norm_dim>::forms | form::out_repeated;
   static Tensor lowering(const Tensor& self, std::optional<Scalar> p, Ints dim, bool keepdim) {
     return op<"linalg_vector_norm">(self, order(p), dim, keepdim);

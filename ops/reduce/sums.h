@@ -23,6 +23,7 @@ is fixed: the same bits for any strides and any number of threads.)";
 FB_CARD(sum)
 struct sum_dim : structured<sum_dim, symbolic> {
   static constexpr auto schema = "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
+  static constexpr auto aliases = ".IntList_out";
   using passes = fb::passes::sum;
   static constexpr uint32_t forms = structured<sum_dim>::forms | form::out_converts | form::out_repeated;
   static constexpr uint64_t linear_in = arguments(0);
@@ -56,6 +57,7 @@ FB_CARD(nansum)
 
 struct mean : structured<mean, symbolic> {
   static constexpr auto schema = "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor";
+  static constexpr auto aliases = ".dtype_out";
   using passes = fb::passes::mean;
   static constexpr uint32_t forms = structured<mean>::forms | form::out_converts;
   static constexpr uint64_t linear_in = arguments(0);
@@ -71,6 +73,7 @@ Arithmetic mean of all elements, or over dim. Takes floating and complex types; 
 FB_CARD(mean)
 struct mean_dim : structured<mean_dim, symbolic> {
   static constexpr auto schema = "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
+  static constexpr auto aliases = ".out";
   using passes = fb::passes::mean;
   static constexpr uint32_t forms = structured<mean_dim>::forms | form::out_converts;
   static constexpr uint64_t linear_in = arguments(0);
@@ -115,6 +118,7 @@ Product of all elements, or over one dimension. Products of integers are int64 a
 FB_CARD(prod)
 struct prod_dim : structured<prod_dim, symbolic> {
   static constexpr auto schema = "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor";
+  static constexpr auto aliases = ".int_out";
   using passes = fb::passes::prod;
   static constexpr uint32_t forms = structured<prod_dim>::forms | form::out_converts | form::out_repeated;
   template <class T> static T meta(const T& self, int64_t dim, bool keepdim, DType dtype) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/out_rule.h"
+#include "dispatch/repeated.h"
 #include "ops/reduce/shape.h"
 #include "ops/scan/chains.h"
 
@@ -49,6 +50,7 @@ FB_CARD(cumprod)
   struct NAME : structured<NAME, symbolic> {                                                                                    \
     static constexpr auto schema = #NAME "(Tensor self, int dim) -> (Tensor values, Tensor indices)";                 \
     using chain = chains::extreme<GREATEST>;                                                                          \
+    static constexpr uint32_t forms = structured<NAME, symbolic>::forms | form::out_repeated;                         \
     template <class T> static std::array<T, 2> meta(const T& self, int64_t dim) {                                     \
       wrap_dim(dim, self.ndim());                                                                                     \
       if (is_complex(self.dtype())) raise_not_implemented(#NAME " is not there for type ", self.dtype());             \

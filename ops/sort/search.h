@@ -40,6 +40,7 @@ void check_searched(const char* name, const T& sequence, const T& values, const 
 struct searchsorted : structured<searchsorted, symbolic> {
   static constexpr auto schema =
       "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor";
+  static constexpr auto aliases = ".Tensor_out";
   static constexpr uint32_t forms = form::fn | form::out;
   template <class T>
   static T meta(const T& sequence, const T& values, bool out_int32, bool right, std::optional<std::string_view> side, const T& sorter) {
@@ -68,6 +69,7 @@ FB_CARD(searchsorted_number)
 
 struct bucketize : composite<bucketize> {
   static constexpr auto schema = "bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor";
+  static constexpr auto aliases = ".Tensor_out";
   static constexpr uint32_t forms = form::fn | form::out;
   static void check(const Tensor& boundaries) {
     FB_CHECK(boundaries.ndim() == 1, "bucketize: boundaries must be a vector, their shape is ", boundaries.sizes());

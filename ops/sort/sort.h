@@ -15,6 +15,7 @@ inline Tensor sorted_gradient(const Tensor& g, Ints sizes, int64_t dim, const Te
 struct sort_stable : structured<sort_stable, symbolic> {
   static constexpr auto schema =
       "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)";
+  static constexpr auto aliases = ".values_stable";
   static constexpr uint32_t forms = structured<sort_stable>::forms | form::out_same_or_apart;
   static constexpr auto grad_name = "SortBackward0";
   template <class T> static std::array<T, 2> meta(const T& self, std::optional<bool>, int64_t dim, bool) {
@@ -32,6 +33,7 @@ input sorted along dim and where each element came from. Equal elements keep the
 FB_CARD(sort_stable)
 struct sort_plain : composite<sort_plain> {
   static constexpr auto schema = "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)";
+  static constexpr auto aliases = ".values";
   static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_same_or_apart;
   static std::array<Tensor, 2> body(const Tensor& self, int64_t dim, bool descending) {
     return ops<"sort.stable", 2>(self, false, dim, descending);
@@ -61,6 +63,7 @@ FB_CARD(msort)
 
 struct topk : structured<topk, symbolic> {
   static constexpr auto schema = "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)";
+  static constexpr auto aliases = ".values";
   static constexpr uint32_t forms = structured<topk>::forms | form::out_same_or_apart;
   template <class T> static std::array<T, 2> meta(const T& self, int64_t k, int64_t dim, bool, bool) {
     FB_CHECK(!self.is_complex(), "topk: the input is ", self.dtype(), ", complex numbers have no order");

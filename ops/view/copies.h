@@ -42,9 +42,10 @@ template <class View, class... A> struct CopyOfView<View, std::tuple<const Tenso
 };
 template <class View> using copy_of = CopyOfView<View, typename FnTraits<decltype(detail::geometry_of<View, Tensor>())>::Args>;
 
-#define FB_COPY(name, View, text, grad, returned_forms)                  \
+#define FB_COPY(name, View, text, grad, returned_forms, ...)             \
   struct name : lowered<name>, copy_of<View> {                           \
     static constexpr auto schema = text;                                 \
+    static constexpr auto aliases = "" __VA_ARGS__;                      \
     static constexpr auto grad_name = grad;                              \
     static constexpr uint32_t forms = form::fn | returned_forms;         \
     using vjp = View::vjp;                                               \
@@ -57,7 +58,7 @@ FB_COPY(diagonal_copy, diagonal, "diagonal_copy(Tensor self, int offset=0, int d
 FB_COPY(expand_copy, expand, "expand_copy(Tensor self, int[] size, *, bool implicit=False) -> Tensor", "ExpandBackward0_copy", form::out)
 FB_COPY(permute_copy, permute, "permute_copy(Tensor self, int[] dims) -> Tensor", "PermuteBackward0_copy", form::out)
 FB_COPY(select_copy, select, "select_copy.int(Tensor self, int dim, int index) -> Tensor", "SelectBackward0_copy", form::out)
-FB_COPY(slice_copy, slice, "slice_copy.Tensor(Tensor self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", "SliceBackward0_copy", form::out)
+FB_COPY(slice_copy, slice, "slice_copy.Tensor(Tensor self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", "SliceBackward0_copy", form::out, ".Tensor_out")
 FB_COPY(squeeze_copy, squeeze, "squeeze_copy(Tensor self) -> Tensor", "SqueezeBackward0_copy", form::out)
 FB_COPY(squeeze_copy_dim, squeeze_dim, "squeeze_copy.dim(Tensor self, int dim) -> Tensor", "SqueezeBackward1_copy", form::out)
 FB_COPY(squeeze_copy_dims, squeeze_dims, "squeeze_copy.dims(Tensor self, int[] dim) -> Tensor", "SqueezeBackward2_copy", form::out)

@@ -32,6 +32,7 @@ FB_CARD(permute)
 
 struct transpose : view<transpose> {
   static constexpr auto schema = "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)";
+  static constexpr auto aliases = "_.";
   static constexpr uint32_t forms = form::fn | form::method | form::inplace;
   template <class T> static GeometryOf<typename T::Int> geometry(const T& self, int64_t d0, int64_t d1) {
     auto g = same_geometry(self);

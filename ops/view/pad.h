@@ -2,6 +2,7 @@
 #pragma once
 #include "dispatch/call.h"
 #include "dispatch/levels.h"
+#include "dispatch/zero_slope.h"
 #include "ops/view/geometry.h"
 
 namespace fb::cards {
@@ -110,6 +111,7 @@ template <class T> T padded_meta(const char* name, const T& self, Ints padding, 
   FB_CARD(kind##_pad##dims##d)                                                                                        \
   struct kind##_pad##dims##d_backward : structured<kind##_pad##dims##d_backward> {                                    \
     static constexpr auto schema = #kind "_pad" #dims "d_backward(Tensor grad_output, Tensor self, int[" #entries "] padding) -> Tensor"; \
+    static constexpr auto aliases = ".grad_input:grad_input";                                                           \
     static constexpr uint32_t forms = form::hidden | form::out;                                                       \
     template <class T> static T meta(const T& g, const T& self, Ints padding) {                                       \
       const Dims want = padded_shape(#kind "_pad" #dims "d_backward", self.sizes(), padding, dims, reflect);          \
@@ -117,7 +119,7 @@ template <class T> T padded_meta(const char* name, const T& self, Ints padding, 
       return T::empty_format(self.sizes(), g.options(), self.suggested_format());                                     \
     }                                                                                                                 \
     static Tensor d_grad(grad<0> g, arg<2, Ints> padding) { return op<#kind "_pad" #dims "d">(g, *padding); }         \
-    using vjp = rules<wrt<0, d_grad>>;                                                                                \
+    using vjp = rules<wrt<0, d_grad>, wrt<1, zero_slope>>;                                                            \
   };                                                                                                                  \
   FB_CARD(kind##_pad##dims##d_backward)
 FB_PAD(reflection, 1, 2, true)

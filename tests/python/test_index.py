@@ -1,4 +1,5 @@
 """Reading and writing by index tensors, masks, gather and scatter, embedding tables."""
+import numpy as np
 import pytest
 import torch
 
@@ -162,3 +163,59 @@ def test_unravel_index():
     for bad in ((-3, 4), (0, 4)):
         with pytest.raises(ValueError):
             torch.unravel_index(i, bad)
+
+
+def test_values_of_another_type_are_not_converted():
+    a, at = torch.zeros(2, 3), torch.tensor([0])
+    for values in (torch.tensor([1, 2, 3]), torch.tensor(5), torch.tensor([1.0], dtype=torch.float64), torch.tensor(1.0, dtype=torch.float16)):
+        for write in (lambda: a.__setitem__(at, values), lambda: a.__setitem__([0], values), lambda: a.index_put_((at,), values), lambda: a.index_put((at,), values)):
+            with pytest.raises(RuntimeError, match="float32"):
+                write()
+    with pytest.raises(RuntimeError):
+        a[a == 0] = torch.arange(6)
+    assert torch.equal(a, torch.zeros(2, 3))
+    a[at] = 5  # a number is
+    a[1] = torch.tensor([1, 2, 3])  # and what is copied
+    assert a.tolist() == [[5, 5, 5], [1, 2, 3]]
+    a[True] = torch.tensor([4, 5, 6])
+    assert a.tolist() == [[4, 5, 6]] * 2
+
+
+def test_one_value_of_another_type_under_a_mask():
+    for value in (torch.tensor(5), torch.tensor([5]), torch.tensor([[5]])):
+        for index in (torch.ones(2, 3, dtype=torch.bool), torch.tensor([True, True]), (slice(None), torch.tensor([True, True, True])), (torch.ones(2, 3, dtype=torch.bool), None)):
+            a = torch.zeros(2, 3)
+            a[index] = value
+            assert a.tolist() == [[5.0] * 3] * 2
+    a, mask = torch.zeros(3, dtype=torch.long), torch.tensor([True, False, True])
+    assert a.index_put((mask,), torch.tensor(5.5)).tolist() == [5, 0, 5]
+    with pytest.raises(RuntimeError):
+        a.index_put((mask,), torch.tensor(5.5), accumulate=True)
+    with pytest.raises(RuntimeError, match="complex"):
+        torch.zeros(3)[mask] = torch.tensor(1j)
+    v = torch.tensor(5.0, dtype=torch.float64, requires_grad=True)
+    torch.zeros(3).index_put((mask,), v).sum().backward()
+    assert v.grad.item() == 2 and v.grad.dtype == torch.float64
+
+
+@pytest.mark.parametrize("value", [[1.0, 2.0, 3.0], (1.0,), None, np.ones(3)])
+def test_lists_are_no_values(value):
+    a = torch.zeros(3)
+    for index in (slice(None), torch.tensor([0, 1, 2]), a == 0):
+        with pytest.raises(TypeError, match=type(value).__name__):
+            a[index] = value
+    a[0] = np.float64(2)
+    a[torch.tensor([1])] = np.int64(3)
+    assert a.tolist() == [2, 3, 0]
+
+
+def test_put_apart_from_what_is_read():
+    a = torch.arange(6.0)
+    for write in (lambda: a.put_(torch.arange(6), a), lambda: a.put_(torch.tensor([0, 1, 2]), a[1:4]), lambda: a.put_(torch.tensor([0, 1, 2]), a[1:4], accumulate=True),
+                  lambda: a[1:4].put_(torch.tensor([0, 1, 2]), a[:3])):
+        with pytest.raises(RuntimeError, match="memory"):
+            write()
+    i = torch.tensor([0, 1, 2])
+    with pytest.raises(RuntimeError, match="memory"):
+        i.put_(i, torch.tensor([9, 8, 7]))
+    assert torch.equal(a.put(torch.arange(6), a), a) and torch.zeros(0).put_(i[:0], torch.zeros(0)).shape == (0,)

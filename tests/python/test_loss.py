@@ -250,3 +250,27 @@ def test_bits_of_threads_and_strides():
             assert torch.equal(one, f(x.t().contiguous().t(), t, reduction=1))
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("f, name", [(nn.smooth_l1_loss, "beta"), (nn.huber_loss, "delta")])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_nan_has_a_gradient_of_nan(f, name, dtype):
+    for count in (1, 19):
+        for at in (0, 1):
+            pair = [torch.zeros(count, dtype=dtype).requires_grad_() for _ in range(2)]
+            pair[at].data.fill_(math.nan)
+            g = torch.autograd.grad(f(*pair, 2, 0.5), pair, create_graph=True)
+            assert all(t.isnan().all() for t in g)
+            assert all(torch.equal(h, torch.zeros_like(h)) for h in torch.autograd.grad(g[0].sum(), pair))
+
+
+def test_the_edges_of_distances():
+    def gradients(f, x, number):
+        x, t = torch.tensor([x], requires_grad=True), torch.zeros(1, requires_grad=True)
+        g = torch.autograd.grad(f(x, t, 0, number), [x, t], torch.ones(1), create_graph=True)
+        return [v.item() for v in (*g, *torch.autograd.grad(g[0], [x, t]))]
+
+    assert gradients(nn.smooth_l1_loss, 0.5, 0.5) == [1, -1, 0, 0] and gradients(nn.smooth_l1_loss, -0.5, 0.5) == [-1, 1, 0, 0]
+    assert gradients(nn.smooth_l1_loss, 0.25, 0.5) == [0.5, -0.5, 2, -2] and gradients(nn.smooth_l1_loss, 2.0, 0.0) == [1, -1, 0, 0]
+    assert gradients(nn.smooth_l1_loss, 0.0, 0.0) == [-1, -1, 0, 0] and F.smooth_l1_loss(torch.zeros(1), torch.zeros(1), beta=0.0) == 0
+    assert gradients(nn.huber_loss, 0.5, 0.5) == [0.5, -0.5, 0, 0] and gradients(nn.huber_loss, 0.25, 0.5) == [0.25, -0.25, 1, -1]

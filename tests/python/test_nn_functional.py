@@ -295,3 +295,15 @@ def test_subclasses_and_modes_see_the_functions():
         F.relu(X)
         F.cross_entropy(INPUT, TARGET)
     assert seen[0] is F.relu and F.cross_entropy in seen
+
+
+@pytest.mark.parametrize("mean, var", [(torch.zeros(4), None), (None, torch.ones(4))])
+def test_one_running_statistic_alone(mean, var):
+    x = torch.arange(12.0).reshape(3, 4)
+    for f in (lambda: torch.batch_norm(x, None, None, mean, var, True, 0.1, 1e-5, False), lambda: torch.native_batch_norm(x, None, None, mean, var, True, 0.1, 1e-5),
+              lambda: torch.native_batch_norm(x, None, None, mean, var, False, 0.1, 1e-5)):
+        with pytest.raises(ValueError, match="running_var is None" if var is None else "running_mean is None"):
+            f()
+    with pytest.raises(RuntimeError, match="evaluation"):
+        torch.batch_norm(x, None, None, mean, var, False, 0.1, 1e-5, False)
+    assert torch.batch_norm(x, None, None, None, None, True, 0.1, 1e-5, False).shape == (3, 4)

@@ -48,6 +48,18 @@ def test_converted(call):
     assert torch.equal(call(torch.empty(0, dtype=torch.float64)), call(torch.empty(0)).double())
 
 
+@pytest.mark.parametrize("call", [
+    lambda o: torch.cat([x, x], out=o), lambda o: torch.stack([x, x], out=o), lambda o: torch.hstack([x, x], out=o), lambda o: torch.vstack([x, x], out=o),
+    lambda o: torch.dstack([x, x], out=o), lambda o: torch.column_stack([x, x], out=o), lambda o: torch.concat([x, x], out=o),
+])
+def test_joined_into_a_type_that_cannot_take_it(call):
+    for dtype in (torch.int64, torch.bool):
+        with pytest.raises(TypeError, match="float32"):
+            call(torch.empty(0, dtype=dtype))
+    for dtype in (torch.float64, torch.complex64, torch.float16):
+        assert torch.equal(call(torch.empty(0, dtype=dtype)), call(None).to(dtype))
+
+
 OWN_TYPE = ["abs", "neg", "sign", "sgn", "floor", "ceil", "trunc", "round", "frac", "relu", "nan_to_num", "conj_physical", "gelu", "silu", "mish", "elu", "celu", "hardtanh",
             "hardswish", "hardsigmoid", "leaky_relu", "log_sigmoid", "softplus", "softshrink", "hardshrink", "isposinf", "isneginf", "signbit"]
 
@@ -107,6 +119,21 @@ REPEATED = {  # a call, what it writes to, and what PyTorch leaves there: a redu
     "mv": (lambda o: torch.mv(CUBE[0], CUBE[0, 0], out=o), torch.zeros(1).expand(3), [110.0] * 3),
     "zeros": (lambda o: torch.zeros(2, 3, out=o), torch.ones(3).expand(2, 3), [[0.0] * 3] * 2),
     "full": (lambda o: torch.full((2, 3), 5.0, out=o), torch.ones(3).expand(2, 3), [[5.0] * 3] * 2),
+    # What stays of eye(), randperm() and histc() is what writing in place leaves: ones, the last of 0 .. n - 1, all counts.
+    "eye": (lambda o: torch.eye(3, out=o), torch.zeros(3).expand(3, 3), [[1.0] * 3] * 3),
+    "eye, wide": (lambda o: torch.eye(2, 4, out=o), torch.zeros(4).expand(2, 4), [[1.0, 1, 0, 0]] * 2),
+    "eye, high": (lambda o: torch.eye(4, 2, out=o), torch.zeros(4, 1).expand(4, 2), [[1.0] * 2, [1.0] * 2, [0.0] * 2, [0.0] * 2]),
+    "randperm": (lambda o: torch.randperm(5, out=o), torch.zeros(1, dtype=torch.long).expand(5), [4] * 5),
+    "histc": (lambda o: torch.histc(CUBE, 4, out=o), torch.zeros(1).expand(4), [24.0] * 4),
+    # An index counts through all that is reduced.
+    "argmax": (lambda o: torch.argmax(CUBE, 2, out=o), torch.zeros(1, 3, dtype=torch.long).expand(2, 3), [[7, 7, 7]] * 2),
+    "argmax, columns": (lambda o: torch.argmax(CUBE, 2, out=o), torch.zeros(2, 1, dtype=torch.long).expand(2, 3), [[11] * 3] * 2),
+    "argmax of the first": (lambda o: torch.argmax(CUBE, 0, out=o), torch.zeros(3, 1, dtype=torch.long).expand(3, 4), [[7] * 4] * 3),
+    "argmin, kept": (lambda o: torch.argmin(-CUBE, 1, True, out=o), torch.zeros(1, 1, 4, dtype=torch.long).expand(2, 1, 4), [[[5] * 4]] * 2),
+    "threshold": (lambda o: torch.threshold(CUBE[0], 5, 0, out=o), torch.zeros(4).expand(3, 4), [[9.0, 10, 11, 12]] * 3),
+    "threshold, columns": (lambda o: torch.threshold(CUBE[0], 5, 0, out=o), torch.zeros(3, 1).expand(3, 4), [[0.0] * 4, [8.0] * 4, [12.0] * 4]),
+    "cummax": (lambda o: torch.cummax(-CUBE[0], 1, out=(o, torch.empty(3, 4, dtype=torch.long)))[0], torch.zeros(4).expand(3, 4), [[-9.0] * 4] * 3),
+    "cummin": (lambda o: torch.cummin(-CUBE[0], 1, out=(o, torch.empty(3, 4, dtype=torch.long)))[0], torch.zeros(3, 1).expand(3, 4), [[-4.0] * 4, [-8.0] * 4, [-12.0] * 4]),
 }
 
 
@@ -120,6 +147,7 @@ def test_one_element_in_many_places_of_out(name):
 
 I, ROW = torch.tensor, [1.0, 2.0, 3.0]
 REPEATED_IN_PLACE = {
+    "threshold_": (lambda o: torch.threshold_(o, 1, 9), [9.0, 2, 3], False),
     "tril_": (lambda o: o.tril_(), [1.0, 0, 0], False), "triu_": (lambda o: o.triu_(), [0.0, 2, 3], False), "fill_": (lambda o: o.fill_(2), [2.0] * 3, False),
     "masked_fill_": (lambda o: o.masked_fill_(I([[True, False, False], [False, False, True]]), 5), [5.0, 2, 5], True),
     "index_fill_": (lambda o: o.index_fill_(1, I([1]), 5), [1.0, 5, 3], True),

@@ -279,3 +279,14 @@ def test_gradients_that_do_not_go_with_the_input_are_refused(name, rest):
     for a, b, c in ((g, torch.zeros(()), i), (torch.zeros(0), x, i), (g[:, :1], x, i[:, :1]), (g, x, i.int()), (g, x, i + 1000), (g, torch.zeros(1, 2, *[0] * nd), i)):
         with pytest.raises(RuntimeError):
             back(a, b, *rest, c)
+
+
+def test_sizes_of_results_are_said_one_by_one():
+    x, cube = torch.rand(1, 2, 6, 6), torch.rand(1, 2, 6, 6, 6)
+    for f in (lambda: F.adaptive_avg_pool2d(x, [5]), lambda: F.adaptive_avg_pool2d(x, [1]), lambda: F.adaptive_max_pool2d(x, (5,)), lambda: F.adaptive_avg_pool3d(cube, [5]),
+              lambda: F.adaptive_max_pool3d(cube, [5]), lambda: F.adaptive_avg_pool2d(x, [1, 2, 3]), lambda: torch._C._nn.fractional_max_pool2d(x, [2], [3, 3], torch.rand(1, 2, 2)),
+              lambda: torch._C._nn.fractional_max_pool2d(x, [2, 2], [3], torch.rand(1, 2, 2))):
+        with pytest.raises(RuntimeError, match="must be [23] ints"):
+            f()
+    assert F.adaptive_avg_pool2d(x, 5).shape == (1, 2, 5, 5) and F.adaptive_max_pool3d(cube, 4).shape == (1, 2, 4, 4, 4)
+    assert F.max_pool2d(x, [3]).shape == (1, 2, 2, 2) and F.avg_pool2d(x, [3]).shape == (1, 2, 2, 2)  # windows are not

@@ -86,8 +86,25 @@ op(
     ),
     types="f",
 )
+op("_prelu_slope", calls(call(T(2, 3), T(2, 3)), call(T(2, 3), T(1, 3))), lambda x, w: np.where(x > 0, 1, w), types="f")
 both = calls(call(T(2, 3), T(2, 3)), call(T(2, 3), T(1, 3)))
 op("threshold_backward", calls(call(T(2, 3), T(2, 3), 0.5), call(T(2, 3), T(1, 3), 0)), lambda g, x, t: np.where(x <= t, 0, g).astype(g.dtype), types="fi")
+op(
+    "hardtanh_backward",
+    calls(call(T(2, 3), T(2, 3), -1, 2), call(T(2, 3), T(1, 3), -0.5, 0.5)),
+    lambda g, x, lo, hi: np.where((x > lo) & (x < hi), g, 0),
+    types="f",
+)
+op(
+    "leaky_relu_backward",
+    calls(call(T(2, 3), T(2, 3), 0.25, False), call(T(2, 3), T(1, 3), 0.25, True)),
+    lambda g, x, slope, is_result: np.where(x > 0, g, g * slope),
+    types="f",
+)
+shrinking = calls(call(T(2, 3), T(2, 3), 1.0), call(T(2, 3), T(1, 3), 0.5))
+op("hardshrink_backward", shrinking, lambda g, x, a: np.where(np.abs(x) <= a, 0, g), types="f")
+op("softshrink_backward", shrinking, lambda g, x, a: np.where(np.abs(x) <= a, 0, g), types="f")
+op("hardsigmoid_backward", both, lambda g, x: np.where(np.abs(x) < 3, g / 6, 0), types="f")
 op("sigmoid_backward", both, lambda g, y: g * (y * (1 - y)), types="f", tol=2)
 op("tanh_backward", both, lambda g, y: g * (1 - y * y), types="f", tol=2)
 op("silu_backward", both, lambda g, x: g * (sigmoid(x) * (1 + x * (1 - sigmoid(x)))), types="f", tol=4)
