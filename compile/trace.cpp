@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/fresh_tensors.h"
+#include "dispatch/library.h"
 #include "dispatch/thread_state.h"
 
 namespace fb::compile {
@@ -76,7 +77,7 @@ Tensor GraphTrace::twin_argument(const Tensor& t) {
 
 void GraphTrace::call(const OpEntry& given, const Value* args, Results& out) {
   // A lowering is followed into what it is made of, where that is operators alone.
-  if (given.card && given.card->kind == CardKind::lowered && given.form == OpForm::functional) {
+  if (given.card && given.card->kind == CardKind::lowered && given.form == OpForm::functional && !library_replaces(given)) {
     const size_t nodes = graph_.nodes.size();
     try {
       given.card->body(given, args, out);

@@ -5,6 +5,7 @@
 #include "compile/kernels.h"
 #include "compile/point_call.h"
 #include "core/error.h"
+#include "dispatch/library.h"
 #include "dispatch/thread_state.h"
 
 namespace fb::compile {
@@ -21,7 +22,7 @@ namespace {
 
 Shapes::Way way_of(const OpEntry& op, const Value* args, const std::vector<Tensor>& results) {
   using Way = Shapes::Way;
-  if (!op.card || op.schema.args.empty()) return Way::call;
+  if (!op.card || op.schema.args.empty() || library_replaces(op)) return Way::call;
   bool plain = true;   // tensors of types that the tile language has, with elements
   auto fits = [&](const Tensor& t) { plain = plain && t.defined() && tile::elem_of(t.dtype()) != tile::Elem::none && !(t->flags & (kConj | kNeg)) && t.numel() > 0; };
   // Passes may leave some of their results away, or give none of their elements.

@@ -223,8 +223,6 @@ class Run:
         name = overloads[0]._opname if ours else str(f)
         if allowed.is_unsafe(name) or any(t in HANG_ON_ELEMENTS for o in overloads for t in o.tags):
             raise Unsupported(f"torch.ops.{f} gives values of data, or a shape that depends on them, or changes what a tensor is")
-        if not ours and not self.recorder.bare:
-            self.recorder.try_without_values(f, args, kwargs)
         return self._operator(f, name, args, kwargs)
 
     def _counted(self, result):

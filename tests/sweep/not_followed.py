@@ -1,0 +1,3 @@
+"""What the compiler does not follow in any case of its record, with the reason."""
+
+NOT_FOLLOWED = {}
