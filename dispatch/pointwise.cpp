@@ -495,10 +495,10 @@ Tensor run_pointwise_grad(const OpEntry& op, int i, const Tensor& g, const Tenso
   const bool half_type = common == DType::f16 || common == DType::bf16;
   const ConstantType computed(half_type ? DType::f32 : common);
   if (!half_type) return gi.over_tensors(g, operands, result, attrs, mode);
-  auto wide = [](const Tensor& t) { return t.defined() && t.dtype() != DType::boolean ? op<"to">(t, DType::f32) : t; };
+  auto wide = [](const Tensor& t) { return t.defined() && t.dtype() != DType::boolean ? fb::op<"to">(t, DType::f32) : t; };
   Tensor with[kMaxOperands];
   for (int k = 0; k < c.nin; ++k) with[k] = (gi.saves_in >> k & 1) ? wide(operands[k]) : operands[k];
-  return op<"to">(gi.over_tensors(wide(g), with, gi.saves_out ? wide(result) : result, attrs, mode), common);
+  return fb::op<"to">(gi.over_tensors(wide(g), with, gi.saves_out ? wide(result) : result, attrs, mode), common);
 }
 
 }  // namespace fb

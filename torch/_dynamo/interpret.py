@@ -355,6 +355,7 @@ class Run:
             return self.call(self.reach.attribute(x, "__bool__"), (), {})
         if hasattr(t, "__len__"):
             return self.length(x) != 0
+        self.reach.answered(x, lambda text: f"not (hasattr(type({text}), '__bool__') or hasattr(type({text}), '__len__'))")
         return True
 
     def length(self, x):

@@ -139,6 +139,13 @@ class Reach:
         self.guards.tensor(source, t)
         self.recorder.outside_tensor(t, source)
 
+    def answered(self, obj, guard):
+        """Guards what was asked of an object from outside: its class may change, or may be another one."""
+        source = self.sources.get(id(obj))
+        t = type(obj)
+        if source is not None and t.__module__ != "builtins" and (not is_torchs(t) or allowed.is_module(obj)):
+            self.guards.add(guard(source.text))
+
     def is_outside(self, obj):
         return id(obj) in self.sources
 
@@ -251,6 +258,7 @@ class Reach:
                 raise Unsupported(name)
             return self.outside(found, source.attr(name))
         if name == "__class__":
+            self.guards.type(source, t)
             return t
         get = getattr(t, "__getattr__", None)
         a_module = allowed.is_module(obj)
