@@ -2,6 +2,7 @@
 #include "compile/compile.h"
 #include "compile/trace.h"
 #include "dispatch/library.h"
+#include "dispatch/thread_state.h"
 #include "python/binding.h"
 
 namespace fb::py {

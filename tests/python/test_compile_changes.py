@@ -20,7 +20,6 @@ CASES = {
     "fill of fresh memory": ("def f(x): return torch.empty(3).isnan() & (x == x)",
                              ["torch.use_deterministic_algorithms(True)", "torch.utils.deterministic.fill_uninitialized_memory = False; k = torch.zeros(3); del k", "torch.utils.deterministic.fill_uninitialized_memory = True; torch.use_deterministic_algorithms(False)"]),
     "threads asked for": ("def f(x): return x * torch.get_num_threads()", ["n = torch.get_num_threads(); torch.set_num_threads(n + 1)", "torch.set_num_threads(n)"]),
-    "default device": ("def f(x): return torch.ones(3).device.type, x", ["torch.set_default_device('meta')", "torch.set_default_device(None)"]),
     "precision": ("def f(x): return x * (torch.get_float32_matmul_precision() == 'high')", ["torch.set_float32_matmul_precision('high')", "torch.set_float32_matmul_precision('highest')"]),
     # classes
     "callable object": ("class C:\n  k = 2\n  def __call__(self, x): return x * self.k\nc = C()\ndef f(x): return c(x)", ["c.k = 3", "C.__call__ = lambda self, x: x - 1", "c = torch.neg"]),

@@ -10,7 +10,7 @@ from torch._ops import OpOverloadPacket
 from . import allowed
 from .exc import Unsupported
 from .guards import Guards, Source, check_tensor_type
-from .values import ITERATORS, Exit, GradMode, Leave, TensorMethod
+from .values import ITERATORS, VIEWS, Exit, GradMode, Leave, TensorMethod
 
 _DICTS = (dict, collections.OrderedDict)
 _MISSING = object()
@@ -51,6 +51,8 @@ class Reach:
             self._remember(value, source)
             for i, x in enumerate(value):
                 self.outside(x, source.item(i), depth + 1)
+        elif isinstance(value, tuple):
+            raise Unsupported(f"a {t.__name__}, a tuple whose class may read its items otherwise")
         elif t in _DICTS:
             self._size(len(value), source, depth)
             g.type(source, t)
@@ -72,7 +74,7 @@ class Reach:
                 self.outside(getattr(value, part), source.attr(part), depth + 1)
         elif t is torch.Generator:
             raise Unsupported("a torch.Generator from outside")
-        elif t is types.CellType or t in ITERATORS:   # what they hold is read when it is wanted, or not at all
+        elif t is types.CellType or t in ITERATORS or t in VIEWS:   # what they hold is read when it is wanted, or not at all
             g.type(source, t)
             self._remember(value, source)
         elif t is Leave:
