@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "compile/fills.h"
 #include "core/error.h"
 #include "core/fresh_tensors.h"
 #include "dispatch/library.h"
@@ -75,6 +76,16 @@ Tensor GraphTrace::twin_argument(const Tensor& t) {
   return r;
 }
 
+bool GraphTrace::seen_once(const Tensor& t) const {
+  for (const auto& [impl, ref] : known_)
+    if (impl != t.impl() && impl->storage.get() == t->storage.get()) return false;
+  return true;
+}
+bool GraphTrace::is_fresh(const Tensor& t) const {
+  const auto at = known_.find(t.impl());
+  return at != known_.end() && graph_.nodes[size_t(at->second.node)].op && makes_fresh_memory(*graph_.nodes[size_t(at->second.node)].op);
+}
+
 void GraphTrace::call(const OpEntry& given, const Value* args, Results& out) {
   // A lowering is followed into what it is made of, where that is operators alone.
   if (given.card && given.card->kind == CardKind::lowered && given.form == OpForm::functional && !library_replaces(given)) {
@@ -97,11 +108,12 @@ void GraphTrace::call(const OpEntry& given, const Value* args, Results& out) {
     // A write to a tensor that nothing else looks at is a new value by its name.
     self = args[0].tensor();
     const auto at = known_.find(self.impl());
-    bool alone = at != known_.end() && graph_.nodes[size_t(at->second.node)].op && given.functional && given.card->kind != CardKind::view;
-    for (const auto& [impl, ref] : known_)
-      if (alone && impl != self.impl() && impl->storage.get() == self->storage.get()) alone = false;
+    const bool alone = at != known_.end() && graph_.nodes[size_t(at->second.node)].op && given.functional && given.card->kind != CardKind::view &&
+                       seen_once(self);
     if (!alone) raise_not_implemented("a trace meets ", given.schema.name, ", which writes to an input or to a tensor that is seen in several ways");
     op = given.functional;
+  } else if (given.form == OpForm::functional && given.schema.writes && args[0].tag == Tag::tensor && is_fresh(args[0].tensor()) && seen_once(args[0].tensor())) {
+    self = args[0].tensor();   // fills what was just made
   } else if (given.form == OpForm::out || given.schema.writes) {
     raise_not_implemented("a trace meets ", given.schema.full_name(), ", which writes to its argument");
   }

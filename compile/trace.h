@@ -29,6 +29,8 @@ class GraphTrace final : public Tracer {
   Graph::Ref ref_of(const Tensor& t);
   Tensor twin(const Tensor& t);
   Tensor twin_argument(const Tensor& t);
+  bool seen_once(const Tensor& t) const;   // no other tensor of the trace looks at its memory
+  bool is_fresh(const Tensor& t) const;    // nothing was written to it
 
   Graph graph_;
   std::map<const TensorImpl*, Graph::Ref> known_;

@@ -104,7 +104,7 @@ def draws(case):
 def functional(f, inputs):
     """The graph of a function that writes to what it makes, without writes; None where there is none."""
     try:
-        return functionalize_graph(make_fx(f)(*inputs), detached=True)
+        return functionalize_graph(make_fx(f)(*inputs), detached=True).forward
     except RuntimeError:  # NotImplementedError among them
         return None
 
@@ -215,6 +215,6 @@ def gradient_graph(record, case, dtype):
     if not results or not backward(*inputs):
         return None, None, None
     try:
-        return functionalize_graph(make_fx(backward)(*inputs), detached=True), backward, inputs
+        return functionalize_graph(make_fx(backward)(*inputs), detached=True).forward, backward, inputs
     except RuntimeError:  # NotImplementedError among them: make_fx refuses what it cannot follow
         return None, backward, inputs
