@@ -55,6 +55,7 @@ Tensor GraphTrace::twin(const Tensor& t) {
 }
 Tensor GraphTrace::input(const Tensor& t) {
   const Tensor r = twin(t);
+  device_ = known_.empty() || device_ == t.device() ? t.device() : Device(DeviceType::meta);
   known_[r.impl()] = {graph_.input(), 0};
   return r;
 }
@@ -62,9 +63,21 @@ Graph::Ref GraphTrace::ref_of(const Tensor& t) {
   if (!t.defined()) return {};
   const auto at = known_.find(t.impl());
   if (at != known_.end()) return at->second;
-  if (t.is_meta() && (t->flags & kTraced)) raise_not_implemented("a tensor that was made during the trace by other means than operators cannot be followed");
+  if (t.is_meta() && (t->flags & kTraced)) return fresh_ref(t);
   keep_.push_back(t);
   const Graph::Ref r{graph_.constant(t), 0};
+  known_[t.impl()] = r;
+  return r;
+}
+// A tensor that the code of a composite made itself: memory that holds anything. Of the device of the inputs.
+Graph::Ref GraphTrace::fresh_ref(const Tensor& t) {
+  if (!seen_once(t) || device_ == Device(DeviceType::meta)) raise_not_implemented("a tensor that was made during the trace by other means than operators cannot be followed");
+  static const OpEntry& make = *find_op("empty_strided");
+  std::vector<Graph::Argument> as(make.schema.args.size());
+  const Value values[] = {Value(t.sizes()), Value(t.strides()), Value(t.dtype()), Value(), Value(device_)};
+  for (size_t i = 0; i < as.size(); ++i) as[i].value = graph_.keep(i < std::size(values) ? values[i] : make.schema.args[i].default_value);
+  keep_.push_back(t);
+  const Graph::Ref r{graph_.call(make, std::move(as)), 0};
   known_[t.impl()] = r;
   return r;
 }
@@ -83,7 +96,8 @@ bool GraphTrace::seen_once(const Tensor& t) const {
 }
 bool GraphTrace::is_fresh(const Tensor& t) const {
   const auto at = known_.find(t.impl());
-  return at != known_.end() && graph_.nodes[size_t(at->second.node)].op && makes_fresh_memory(*graph_.nodes[size_t(at->second.node)].op);
+  if (at == known_.end()) return t.is_meta() && (t->flags & kTraced);
+  return graph_.nodes[size_t(at->second.node)].op && makes_fresh_memory(*graph_.nodes[size_t(at->second.node)].op);
 }
 
 void GraphTrace::call(const OpEntry& given, const Value* args, Results& out) {

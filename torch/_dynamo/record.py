@@ -70,6 +70,11 @@ def _on_meta(x):
     return x
 
 
+def _is_meta(x):
+    """Whether x names the meta device: the compiler's own stand-ins are there, and it would take the one for the other."""
+    return type(x) is torch.device and x.type == "meta" or type(x) is str and x.split(":")[0] == "meta"
+
+
 def _tensors_of(x):
     """The tensors in nested arguments."""
     if isinstance(x, torch.Tensor):
@@ -201,10 +206,10 @@ class Recorder:
             self.attends = True
         if name in allowed.RANDOM_WITHOUT_INPUT:
             self.draws_without_input = True
+        if not method and f in allowed.opaque or any(map(_is_meta, (*args, *kwargs.values()))):
+            self.unknown = True
         if self.bare:
             args, kwargs = self._without_values(f, name, args, kwargs)
-        if not method and f in allowed.opaque:
-            self.unknown = True
         if isinstance(f, (OpOverload, OpOverloadPacket)) and f._namespace != "aten":
             self.unknown = True
             result = self.from_outside(f, args, kwargs)
