@@ -2,8 +2,10 @@
 
 #include <cstring>
 
+#include "compile/fills.h"
 #include "core/error.h"
 #include "core/fresh_tensors.h"
+#include "dispatch/library.h"
 #include "dispatch/thread_state.h"
 
 namespace fb::compile {
@@ -53,6 +55,7 @@ Tensor GraphTrace::twin(const Tensor& t) {
 }
 Tensor GraphTrace::input(const Tensor& t) {
   const Tensor r = twin(t);
+  device_ = known_.empty() || device_ == t.device() ? t.device() : Device(DeviceType::meta);
   known_[r.impl()] = {graph_.input(), 0};
   return r;
 }
@@ -60,9 +63,21 @@ Graph::Ref GraphTrace::ref_of(const Tensor& t) {
   if (!t.defined()) return {};
   const auto at = known_.find(t.impl());
   if (at != known_.end()) return at->second;
-  if (t.is_meta() && (t->flags & kTraced)) raise_not_implemented("a tensor that was made during the trace by other means than operators cannot be followed");
+  if (t.is_meta() && (t->flags & kTraced)) return fresh_ref(t);
   keep_.push_back(t);
   const Graph::Ref r{graph_.constant(t), 0};
+  known_[t.impl()] = r;
+  return r;
+}
+// A tensor that the code of a composite made itself: memory that holds anything. Of the device of the inputs.
+Graph::Ref GraphTrace::fresh_ref(const Tensor& t) {
+  if (!seen_once(t) || device_ == Device(DeviceType::meta)) raise_not_implemented("a tensor that was made during the trace by other means than operators cannot be followed");
+  static const OpEntry& make = *find_op("empty_strided");
+  std::vector<Graph::Argument> as(make.schema.args.size());
+  const Value values[] = {Value(t.sizes()), Value(t.strides()), Value(t.dtype()), Value(), Value(device_)};
+  for (size_t i = 0; i < as.size(); ++i) as[i].value = graph_.keep(i < std::size(values) ? values[i] : make.schema.args[i].default_value);
+  keep_.push_back(t);
+  const Graph::Ref r{graph_.call(make, std::move(as)), 0};
   known_[t.impl()] = r;
   return r;
 }
@@ -74,9 +89,20 @@ Tensor GraphTrace::twin_argument(const Tensor& t) {
   return r;
 }
 
+bool GraphTrace::seen_once(const Tensor& t) const {
+  for (const auto& [impl, ref] : known_)
+    if (impl != t.impl() && impl->storage.get() == t->storage.get()) return false;
+  return true;
+}
+bool GraphTrace::is_fresh(const Tensor& t) const {
+  const auto at = known_.find(t.impl());
+  if (at == known_.end()) return t.is_meta() && (t->flags & kTraced);
+  return graph_.nodes[size_t(at->second.node)].op && makes_fresh_memory(*graph_.nodes[size_t(at->second.node)].op);
+}
+
 void GraphTrace::call(const OpEntry& given, const Value* args, Results& out) {
   // A lowering is followed into what it is made of, where that is operators alone.
-  if (given.card && given.card->kind == CardKind::lowered && given.form == OpForm::functional) {
+  if (given.card && given.card->kind == CardKind::lowered && given.form == OpForm::functional && !library_replaces(given)) {
     const size_t nodes = graph_.nodes.size();
     try {
       given.card->body(given, args, out);
@@ -96,11 +122,12 @@ void GraphTrace::call(const OpEntry& given, const Value* args, Results& out) {
     // A write to a tensor that nothing else looks at is a new value by its name.
     self = args[0].tensor();
     const auto at = known_.find(self.impl());
-    bool alone = at != known_.end() && graph_.nodes[size_t(at->second.node)].op && given.functional && given.card->kind != CardKind::view;
-    for (const auto& [impl, ref] : known_)
-      if (alone && impl != self.impl() && impl->storage.get() == self->storage.get()) alone = false;
+    const bool alone = at != known_.end() && graph_.nodes[size_t(at->second.node)].op && given.functional && given.card->kind != CardKind::view &&
+                       seen_once(self);
     if (!alone) raise_not_implemented("a trace meets ", given.schema.name, ", which writes to an input or to a tensor that is seen in several ways");
     op = given.functional;
+  } else if (given.form == OpForm::functional && given.schema.writes && args[0].tag == Tag::tensor && is_fresh(args[0].tensor()) && seen_once(args[0].tensor())) {
+    self = args[0].tensor();   // fills what was just made
   } else if (given.form == OpForm::out || given.schema.writes) {
     raise_not_implemented("a trace meets ", given.schema.full_name(), ", which writes to its argument");
   }

@@ -29,11 +29,15 @@ class GraphTrace final : public Tracer {
   Graph::Ref ref_of(const Tensor& t);
   Tensor twin(const Tensor& t);
   Tensor twin_argument(const Tensor& t);
+  Graph::Ref fresh_ref(const Tensor& t);
+  bool seen_once(const Tensor& t) const;   // no other tensor of the trace looks at its memory
+  bool is_fresh(const Tensor& t) const;    // nothing was written to it
 
   Graph graph_;
   std::map<const TensorImpl*, Graph::Ref> known_;
   std::map<const TensorImpl*, Tensor> twins_;   // of constants
   std::vector<Tensor> keep_;                    // so that no address is used twice
+  Device device_{DeviceType::meta};             // of the inputs; meta where they are on several, or there are none
   Tracer* before_ = nullptr;
   Flags flags_before_ = 0, layers_before_ = 0;
   bool open_ = false;

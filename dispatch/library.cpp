@@ -63,7 +63,7 @@ struct LibraryOp : OpEntry {
   Overrides overrides;
 };
 
-std::atomic<uint64_t> generation{1};
+std::atomic<uint64_t> generation{1}, replacements{1};
 std::atomic<int64_t> next_number{1};
 
 // Entries of cards that kernels replace, for good: what was replaced once may still be called that way.
@@ -238,6 +238,7 @@ int64_t library_impl(const OpEntry& op, LibraryKey key, LibraryKernel kernel) {
     if (!is_library(op)) (device_key ? e.run : e.invoke) = device_key ? &run_replaced : &invoke_replaced;
   }
   ++generation;
+  if (!is_library(op)) ++replacements;
   return number;
 }
 
@@ -260,6 +261,7 @@ void library_remove(int64_t number) {
     const Overrides& o = *p.overrides;
     if (!o.has(LibraryKey::cpu) && !o.has(LibraryKey::cuda) && !o.has(LibraryKey::meta)) e.run = o.card_run;
     if (!o.has(LibraryKey::autograd) && !o.has(LibraryKey::composite_implicit)) e.invoke = o.card_invoke;
+    ++replacements;
   }
   guard.unlock();
 }
@@ -274,6 +276,13 @@ bool library_has_kernel(const OpEntry& op, LibraryKey key) {
   const Overrides* o = is_library(op) ? &own_overrides(op) : find_replaced(op);
   return o && o->first({key});
 }
+
+bool library_replaces(const OpEntry& op) {
+  if (!op.card || is_library(op)) return false;
+  const Overrides* o = find_replaced(op);
+  return o && o->first({LibraryKey::cpu, LibraryKey::cuda, LibraryKey::meta, LibraryKey::autograd, LibraryKey::composite_implicit});
+}
+uint64_t library_replacements() { return replacements.load(std::memory_order_relaxed); }
 
 uint64_t library_generation() { return generation.load(std::memory_order_relaxed); }
 

@@ -40,6 +40,10 @@ bool library_run_batched(const OpEntry& op, const Value* args, Results& out);
 
 // Changes whenever the table does: what was found by name before must be looked up again.
 uint64_t library_generation();
+// Whether a kernel stands in the place of what the card of this operator gives.
+bool library_replaces(const OpEntry& op);
+// Changes whenever such a kernel comes or goes: what was made of cards before must be made anew.
+uint64_t library_replacements();
 
 // The table's side, in registry.cpp.
 bool registry_add(OpEntry* op);           // takes it over for good; false, and it is not added, where one has its name

@@ -493,8 +493,15 @@ Tensor run_pointwise_grad(const OpEntry& op, int i, const Tensor& g, const Tenso
                                   common, common, scalars, nullptr);
       }
   }
-  const ConstantType computed(result_type(v, n, masks));
-  return gi.over_tensors(g, operands, result, attrs, mode);
+  // As the loops compute it: in the common type, half types in float, rounded once.
+  const DType common = result_type(v, n, masks);
+  const bool half_type = common == DType::f16 || common == DType::bf16;
+  const ConstantType computed(half_type ? DType::f32 : common);
+  if (!half_type) return gi.over_tensors(g, operands, result, attrs, mode);
+  auto wide = [](const Tensor& t) { return t.defined() && t.dtype() != DType::boolean ? fb::op<"to">(t, DType::f32) : t; };
+  Tensor with[kMaxOperands];
+  for (int k = 0; k < c.nin; ++k) with[k] = (gi.saves_in >> k & 1) ? wide(operands[k]) : operands[k];
+  return fb::op<"to">(gi.over_tensors(wide(g), with, gi.saves_out ? wide(result) : result, attrs, mode), common);
 }
 
 }  // namespace fb

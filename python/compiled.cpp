@@ -1,6 +1,8 @@
 // Graphs made from what Python code calls, and their compiled form as a callable: positional tensors in, tensors out.
 #include "compile/compile.h"
 #include "compile/trace.h"
+#include "dispatch/library.h"
+#include "dispatch/thread_state.h"
 #include "python/binding.h"
 
 namespace fb::py {
@@ -13,12 +15,36 @@ constexpr int64_t kUnlocked = 32768;   // elements of the inputs from which on o
 
 // ---- the callable ----
 enum class Shape : uint8_t { one, tuple, list };
+// What the trace saw of an input. What the code does may hang on all of it: composites look at sizes and strides.
+struct Followed {
+  Dims sizes, strides;
+  DType dtype;
+  Device device;
+  Flags bits;
+  explicit Followed(const TensorImpl& t) : sizes(t.sizes), strides(t.strides), dtype(t.dtype), device(t.device), bits(t.flags & (kConj | kNeg)) {}
+  bool fits(const TensorImpl& t) const {
+    return t.dtype == dtype && t.device == device && (t.flags & (kConj | kNeg)) == bits && t.sizes == sizes && t.strides == strides;
+  }
+};
+struct World {
+  DType default_type = default_dtype;
+  uint64_t replacements = library_replacements();
+  bool operator==(const World&) const = default;
+};
+struct Trace {
+  GraphTrace trace;
+  std::vector<Followed> inputs;
+};
+
 struct PyCompiled {
   PyObject_HEAD
   vectorcallfunc call;
   Compiled* graph;
   int inputs, outputs;
   Shape shape;
+  PyObject* otherwise;               // called with inputs of other geometry than the trace saw; null: the graph serves them too
+  std::vector<Followed>* followed;
+  World world;
 };
 PyTypeObject CompiledType{PyVarObject_HEAD_INIT(nullptr, 0)}, TracerType{PyVarObject_HEAD_INIT(nullptr, 0)};
 
@@ -31,6 +57,14 @@ void take_inputs(const PyCompiled& c, PyObject* const* args, Py_ssize_t n, Tenso
     to[i] = unwrap(args[i]).impl();
     *work += to[i]->numel;
   }
+}
+
+// Whether the code was followed on inputs like these.
+bool followed_on(const PyCompiled& c, TensorImpl* const* in) {
+  if (!(c.world == World())) return false;
+  for (int i = 0; i < c.inputs; ++i)
+    if (!(*c.followed)[size_t(i)].fits(*in[i])) return false;
+  return true;
 }
 
 PyObject* compiled_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
@@ -47,6 +81,7 @@ PyObject* compiled_call(PyObject* self, PyObject* const* args, size_t nargsf, Py
   }
   int64_t work = 0;
   take_inputs(c, args, PyVectorcall_NARGS(nargsf), in, &work);
+  if (c.otherwise && !followed_on(c, in)) return PyObject_Vectorcall(c.otherwise, args, size_t(PyVectorcall_NARGS(nargsf)), nullptr);
   const compile::Compiler& compiler = compile::compiler();
   Tensor few_out[4];
   std::vector<Tensor> many_out;
@@ -74,25 +109,46 @@ PyObject* compiled_steps(PyObject* self, PyObject* args) {
   std::vector<TensorImpl*> in(size_t(as(self).inputs));
   int64_t work = 0;
   take_inputs(as(self), &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), in.data(), &work);
+  if (as(self).otherwise && !followed_on(as(self), in.data())) {
+    Obj steps(checked(PyObject_GetAttrString(as(self).otherwise, "steps")));
+    return PyObject_Call(steps.get(), args, nullptr);
+  }
   return PyUnicode_FromString(compile::compiler().describe(*as(self).graph, in.data()).c_str());
   FB_PY_END(nullptr)
 }
-void compiled_dealloc(PyObject* o) {
-  if (as(o).graph) compile::compiler().drop(as(o).graph);
-  PyObject_Free(o);
+PyObject* compiled_otherwise(PyObject* self, PyObject* f) {
+  Py_XSETREF(as(self).otherwise, Py_NewRef(f));
+  Py_RETURN_NONE;
 }
-PyMethodDef compiled_methods[] = {{"steps", compiled_steps, METH_VARARGS, "steps(*inputs) -> str\n\nThe kernels, views and operators that a call with these inputs runs, one a line."}, {}};
+int compiled_traverse(PyObject* o, visitproc visit, void* arg) {
+  Py_VISIT(as(o).otherwise);
+  return 0;
+}
+int compiled_clear(PyObject* o) {
+  Py_CLEAR(as(o).otherwise);
+  return 0;
+}
+void compiled_dealloc(PyObject* o) {
+  PyObject_GC_UnTrack(o);
+  compiled_clear(o);
+  if (as(o).graph) compile::compiler().drop(as(o).graph);
+  delete as(o).followed;
+  PyObject_GC_Del(o);
+}
+PyMethodDef compiled_methods[] = {
+    {"otherwise", compiled_otherwise, METH_O, "otherwise(f) -> None\n\nf(*inputs) is called for inputs whose types, sizes or strides are not those that the code was followed on."},
+    {"steps", compiled_steps, METH_VARARGS, "steps(*inputs) -> str\n\nThe kernels, views and operators that a call with these inputs runs, one a line."}, {}};
 
 // ---- the tracer ----
 struct PyTracer {
   PyObject_HEAD
-  GraphTrace* trace;
+  Trace* trace;
 };
-GraphTrace& trace_of(PyObject* o) { return *reinterpret_cast<PyTracer*>(o)->trace; }
+GraphTrace& trace_of(PyObject* o) { return reinterpret_cast<PyTracer*>(o)->trace->trace; }
 
 PyObject* tracer_new(PyTypeObject* type, PyObject*, PyObject*) {
   PyObject* o = type->tp_alloc(type, 0);
-  if (o) reinterpret_cast<PyTracer*>(o)->trace = new GraphTrace;
+  if (o) reinterpret_cast<PyTracer*>(o)->trace = new Trace;
   return o;
 }
 void tracer_dealloc(PyObject* o) {
@@ -101,7 +157,9 @@ void tracer_dealloc(PyObject* o) {
 }
 PyObject* tracer_input(PyObject* self, PyObject* t) {
   FB_PY_BEGIN
-  return wrap(trace_of(self).input(tensor_arg(t, "input", "tensor")));
+  const Tensor& given = tensor_arg(t, "input", "tensor");
+  reinterpret_cast<PyTracer*>(self)->trace->inputs.emplace_back(*given.impl());
+  return wrap(trace_of(self).input(given));
   FB_PY_END(nullptr)
 }
 PyObject* tracer_enter(PyObject* self, PyObject*) {
@@ -124,13 +182,20 @@ PyObject* tracer_finish(PyObject* self, PyObject* outputs) {
   compile::Graph g = trace_of(self).finish(out);
   const int inputs = int(g.inputs.size());
   Compiled* graph = compile::compiler().make(std::move(g));
-  auto* o = PyObject_New(PyCompiled, &CompiledType);
-  if (!o) throw PythonErrorSet{};
+  auto* o = PyObject_GC_New(PyCompiled, &CompiledType);
+  if (!o) {
+    compile::compiler().drop(graph);
+    throw PythonErrorSet{};
+  }
   o->call = compiled_call;
   o->graph = graph;
   o->inputs = inputs;
   o->outputs = int(out.size());
   o->shape = shape;
+  o->otherwise = nullptr;
+  o->followed = new std::vector<Followed>(std::move(reinterpret_cast<PyTracer*>(self)->trace->inputs));
+  o->world = World();
+  PyObject_GC_Track(o);
   return reinterpret_cast<PyObject*>(o);
   FB_PY_END(nullptr)
 }
@@ -156,10 +221,12 @@ PyMethodDef functions[] = {{"_compile_statistics", statistics, METH_NOARGS, "_co
 void init_compiled(PyObject* m) {
   CompiledType.tp_name = "torch._C._CompiledGraph";
   CompiledType.tp_basicsize = sizeof(PyCompiled);
-  CompiledType.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL;
+  CompiledType.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC;
   CompiledType.tp_vectorcall_offset = offsetof(PyCompiled, call);
   CompiledType.tp_call = PyVectorcall_Call;
   CompiledType.tp_dealloc = compiled_dealloc;
+  CompiledType.tp_traverse = compiled_traverse;
+  CompiledType.tp_clear = compiled_clear;
   CompiledType.tp_methods = compiled_methods;
   CompiledType.tp_doc = "A graph of operators in machine code: positional tensors in, a tensor or several out.";
   checked(PyType_Ready(&CompiledType));

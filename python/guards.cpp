@@ -3,6 +3,7 @@
 
 #include "autograd/node.h"
 #include "dispatch/levels.h"
+#include "dispatch/library.h"
 #include "dispatch/thread_state.h"
 #include "python/binding.h"
 #include "python/dispatch_mode.h"
@@ -14,9 +15,18 @@ struct State {
   bool grad, inference;
   DType dtype;
   Device device;
+  uint64_t replacements;   // kernels in the place of cards'
   bool operator==(const State&) const = default;
-  static State now() { return {tls.grad_enabled, tls.inference, default_dtype, default_device()}; }
+  static State now() { return {tls.grad_enabled, tls.inference, default_dtype, default_device(), library_replacements()}; }
 };
+// A number that no class had before this one was as it is now. 0: it was changed since it was last asked for an attribute.
+unsigned version_of(PyTypeObject* type) {
+#if PY_VERSION_HEX < 0x030C0000
+  return PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG) ? type->tp_version_tag : 0;
+#else
+  return 1;   // byte code is followed on 3.11 alone
+#endif
+}
 // What sees every operator as it comes: modes, transforms, dual levels.
 bool watched() { return function_modes || active_dispatch_modes() || innermost_level() || dual_level_open; }
 
@@ -24,6 +34,8 @@ struct PyStateGuard {
   PyObject_HEAD
   vectorcallfunc call;
   State seen;
+  PyTypeObject* type;      // torch.Tensor: its methods may be replaced
+  unsigned version;
 };
 PyObject* py_watched(PyObject*, PyObject*) { return PyBool_FromLong(watched()); }
 PyMethodDef functions[] = {
@@ -32,15 +44,31 @@ PyMethodDef functions[] = {
 PyTypeObject StateGuardType{PyVarObject_HEAD_INIT(nullptr, 0)}, TensorGuardType{PyVarObject_HEAD_INIT(nullptr, 0)};
 
 PyObject* state_holds(PyObject* self, PyObject* const*, size_t, PyObject*) {
-  return PyBool_FromLong(!watched() && State::now() == reinterpret_cast<PyStateGuard*>(self)->seen);
+  const auto& g = *reinterpret_cast<PyStateGuard*>(self);
+  return PyBool_FromLong(!watched() && State::now() == g.seen && version_of(g.type) == g.version);
+}
+PyTypeObject* class_of_tensors() {
+  static PyTypeObject* type = nullptr;
+  if (!type) {
+    Obj torch(checked(PyImport_ImportModule("torch")));
+    PyObject* t = checked(PyObject_GetAttrString(torch.get(), "Tensor"));
+    if (!PyType_Check(t)) raise_type("torch.Tensor is no class");
+    type = reinterpret_cast<PyTypeObject*>(t);
+  }
+  return type;
 }
 PyObject* state_new(PyTypeObject* type, PyObject*, PyObject*) {
-  PyObject* o = type->tp_alloc(type, 0);
-  if (!o) return nullptr;
+  FB_PY_BEGIN
+  PyTypeObject* tensors = class_of_tensors();
+  Obj asked(checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensors), "shape")));   // so that it has a version
+  PyObject* o = checked(type->tp_alloc(type, 0));
   auto* g = reinterpret_cast<PyStateGuard*>(o);
   g->call = state_holds;
   g->seen = State::now();
+  g->type = tensors;
+  g->version = version_of(tensors);
   return o;
+  FB_PY_END(nullptr)
 }
 
 struct Seen {
@@ -131,8 +159,8 @@ void init_guards(PyObject* m) {
   checked(PyModule_AddFunctions(m, functions));
   TensorGuardType.tp_dealloc = tensors_dealloc;
   ready(m, StateGuardType, "torch._C._StateGuard", "_StateGuard", sizeof(PyStateGuard), offsetof(PyStateGuard, call), state_new,
-        "_StateGuard()() -> bool\n\nWhether grad and inference mode, default dtype and default device are as when it was made, and no mode,\n"
-        "transform or dual level sees operators as they come.");
+        "_StateGuard()() -> bool\n\nWhether grad and inference mode, default dtype and device, the methods of torch.Tensor and the kernels in place of\n"
+        "torch's own are as when it was made, and no mode, transform or dual level sees operators as they come.");
   ready(m, TensorGuardType, "torch._C._TensorGuard", "_TensorGuard", sizeof(PyTensorGuard), offsetof(PyTensorGuard, call), tensors_new,
         "_TensorGuard(tensors, free)(*tensors) -> bool\n\nWhether tensors are of the types, dtypes, devices, sizes and strides of those it was made of, and want\n"
         "gradients where those did. free: for each a sequence of dimensions that may have any size; then strides are free too.");

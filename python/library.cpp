@@ -83,6 +83,7 @@ PyObject* py_loaded(PyObject*, PyObject*) {
   Py_RETURN_NONE;
   FB_PY_END(nullptr)
 }
+PyObject* py_replacements(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(library_replacements()); }
 PyObject* py_bump(PyObject*, PyObject* t) {
   FB_PY_BEGIN
   tensor_arg(t, "_bump_version", "tensor")->bump_version();
@@ -103,6 +104,7 @@ PyMethodDef functions[] = {{"_library_define", py_define, METH_O, "_library_defi
                            {"_library_remove", py_remove, METH_O, nullptr},
                            {"_library_has", py_has, METH_VARARGS, nullptr},
                            {"_library_loaded", py_loaded, METH_NOARGS, nullptr},
+                           {"_library_replacements", py_replacements, METH_NOARGS, "_library_replacements() -> a number that changes when a kernel takes the place of a card's"},
                            {"_bump_version", py_bump, METH_O, nullptr},
                            {"_same_storage", py_same_storage, METH_VARARGS, nullptr},
                            {}};

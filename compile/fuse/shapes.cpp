@@ -1,10 +1,12 @@
 #include "compile/fuse/shapes.h"
 
+#include "compile/fills.h"
 #include "compile/fuse/reductions.h"
 #include "compile/fuse/scans.h"
 #include "compile/kernels.h"
 #include "compile/point_call.h"
 #include "core/error.h"
+#include "dispatch/library.h"
 #include "dispatch/thread_state.h"
 
 namespace fb::compile {
@@ -21,7 +23,7 @@ namespace {
 
 Shapes::Way way_of(const OpEntry& op, const Value* args, const std::vector<Tensor>& results) {
   using Way = Shapes::Way;
-  if (!op.card || op.schema.args.empty()) return Way::call;
+  if (!op.card || op.schema.args.empty() || op.schema.writes || library_replaces(op)) return Way::call;
   bool plain = true;   // tensors of types that the tile language has, with elements
   auto fits = [&](const Tensor& t) { plain = plain && t.defined() && tile::elem_of(t.dtype()) != tile::Elem::none && !(t->flags & (kConj | kNeg)) && t.numel() > 0; };
   // Passes may leave some of their results away, or give none of their elements.
@@ -64,7 +66,7 @@ bool infer_shapes(const Graph& g, TensorImpl* const* inputs, Shapes& s, std::str
       if (node.constant.defined()) s.results[n] = {twin_of(node.constant)};
       continue;
     }
-    if (node.op->form != OpForm::functional || node.op->schema.writes) {
+    if (node.op->form != OpForm::functional || (node.op->schema.writes && !fills(g, node))) {
       if (why) *why = text(node.op->schema.full_name(), " writes to an argument");
       return false;
     }

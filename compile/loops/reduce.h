@@ -84,7 +84,7 @@ template <class C> constexpr TileReduction reduction_record() {
       r.numbers = &P::numbers;
     }
     return r;
-  } else return {C::kind == CardKind::structured ? C::schema : nullptr, 0, nullptr, nullptr, nullptr, nullptr, 0, nullptr};
+  } else return {C::kind == CardKind::structured || C::kind == CardKind::direct ? C::schema : nullptr, 0, nullptr, nullptr, nullptr, nullptr, 0, nullptr};
 }
 
 }  // namespace fb::compile::loops

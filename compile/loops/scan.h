@@ -21,7 +21,7 @@ template <class C> constexpr TileScan scan_record() {
     TileScan s{C::schema, &chain_of<F, double>, nullptr};
     if constexpr (F::integers) s.integral = &chain_of<F, int64_t>;
     return s;
-  } else return {C::kind == CardKind::structured ? C::schema : nullptr, nullptr, nullptr};
+  } else return {C::kind == CardKind::structured || C::kind == CardKind::direct ? C::schema : nullptr, nullptr, nullptr};
 }
 
 }  // namespace fb::compile::loops

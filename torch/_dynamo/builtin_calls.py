@@ -16,7 +16,9 @@ def _isinstance(run, x, kinds):
     for k in kinds if isinstance(kinds, tuple) else (kinds,):
         if isinstance(k, type) and type(k) is not type and "__instancecheck__" in vars(type(k)) and not is_torchs(k) and type(k).__module__ != "abc":
             raise Unsupported(f"isinstance of {k.__name__}, whose class decides")
-    return isinstance(x, kinds)
+    answer = isinstance(x, kinds)
+    run.reach.answered(x, lambda text: f"isinstance({text}, {run.guards.name(kinds)}) is {answer}")
+    return answer
 
 
 def _getattr(run, x, name, *default):
@@ -123,7 +125,14 @@ def _next(run, x, *default):
 def _type(run, x, *more):
     if more:
         raise Unsupported("a class is made")
+    run.reach.answered(x, lambda text: f"type({text}) is {run.guards.name(type(x), 'T')}")
     return type(x)
+
+
+def _callable(run, x):
+    answer = callable(x)
+    run.reach.answered(x, lambda text: f"callable({text}) is {answer}")
+    return answer
 
 
 def constant(value):
@@ -137,7 +146,7 @@ def _query(f):
 SPECIAL = {
     isinstance: _isinstance, getattr: _getattr, hasattr: _hasattr, len: lambda run, x: run.length(x), list: _container(list), tuple: _container(tuple),
     set: _set, zip: _zip, enumerate: _enumerate, reversed: _reversed, map: _map, filter: _filter, sum: _sum, any: _any, all: _all,
-    iter: lambda run, x: run.iterate(x), next: _next, type: _type, callable: lambda run, x: callable(x), abs: _abs, pow: _pow, round: _round,
+    iter: lambda run, x: run.iterate(x), next: _next, type: _type, callable: _callable, abs: _abs, pow: _pow, round: _round,
     torch.is_grad_enabled: _query(torch.is_grad_enabled), torch.get_default_dtype: _query(torch.get_default_dtype),
     torch.is_tensor: lambda run, x: isinstance(x, torch.Tensor),
     **{f: _of_constants(f) for f in (int, float, bool, str, complex, max, min, sorted, divmod, range, frozenset, dict, bytes, chr, ord,

@@ -228,6 +228,7 @@ class Frame:
         if isinstance(x, torch.Tensor) or isinstance(where, torch.Tensor) or (
                 type(where) in (list, tuple) and contains_tensor(where)):
             raise Unsupported("a search among tensors gives Python their data")
+        self.r.known_view(where)
         t = type(where)
         if t in allowed.CONSTANT_TYPES or t in allowed.LOCAL_TYPES or t in VIEWS or isinstance(where, tuple):
             if not is_plain(x) or not is_plain(tuple(where) if isinstance(where, dict) else where):

@@ -31,7 +31,7 @@ class Source:
 
 def marks(t, name):
     """The dimensions that mark_dynamic and the like noted on t."""
-    return {i % t.ndim for i in getattr(t, name, ())}
+    return {i % t.dim() for i in getattr(t, name, ())}
 
 
 class Guards:
@@ -90,7 +90,7 @@ class Guards:
         """The dimensions of t whose sizes are not guarded: all, or those that were marked so; none if Python read sizes."""
         if self.shapes_matter:
             return ()
-        free = range(t.ndim) if dynamic else marks(t, "_dynamo_dynamic_indices") | marks(t, "_dynamo_weak_dynamic_indices")
+        free = range(t.dim()) if dynamic else marks(t, "_dynamo_dynamic_indices") | marks(t, "_dynamo_weak_dynamic_indices")
         return set(free) - marks(t, "_dynamo_static_indices")
 
     def _tensor_lines(self, dynamic):

@@ -223,8 +223,6 @@ class Run:
         name = overloads[0]._opname if ours else str(f)
         if allowed.is_unsafe(name) or any(t in HANG_ON_ELEMENTS for o in overloads for t in o.tags):
             raise Unsupported(f"torch.ops.{f} gives values of data, or a shape that depends on them, or changes what a tensor is")
-        if not ours and not self.recorder.bare:
-            self.recorder.try_without_values(f, args, kwargs)
         return self._operator(f, name, args, kwargs)
 
     def _counted(self, result):
@@ -277,6 +275,7 @@ class Run:
                 return f(*args)
             raise Unsupported(f"{owner.__name__}.{name}")
         if isinstance(owner, tuple) or t in allowed.LOCAL_TYPES or t in VIEWS:
+            self.known_view(owner)
             if name in ("index", "count", "remove", "sort", "__contains__") and not is_plain((owner, args)):
                 raise Unsupported(f"{t.__name__}.{name} with what are no constants")
             if name in allowed.READING or isinstance(owner, tuple):
@@ -297,6 +296,7 @@ class Run:
                 raise Unsupported(f"{_named(f)} of a {t.__name__}")
             if t in ITERATORS and self.reach.is_outside(x):
                 raise Unsupported("an iterator from outside")
+            self.known_view(x)
         return f(*args, **kwargs)
 
     def _make(self, cls, args, kwargs):
@@ -357,12 +357,19 @@ class Run:
             return self.call(self.reach.attribute(x, "__bool__"), (), {})
         if hasattr(t, "__len__"):
             return self.length(x) != 0
+        self.reach.answered(x, lambda text: f"not (hasattr(type({text}), '__bool__') or hasattr(type({text}), '__len__'))")
         return True
+
+    def known_view(self, x):
+        """Raises Unsupported for a view of a dict that is not guarded."""
+        if type(x) in VIEWS and self.reach.is_outside(x):
+            raise Unsupported("a view of a dict from outside")
 
     def length(self, x):
         if isinstance(x, torch.Tensor):
             self.guards.shapes_matter = True
             return len(self.recorder.real(x))
+        self.known_view(x)
         t = type(x)
         if t in allowed.CONSTANT_TYPES or t in allowed.LOCAL_TYPES or t in VIEWS or isinstance(x, tuple):
             return len(x)
@@ -377,6 +384,7 @@ class Run:
             if self.reach.is_outside(x):
                 raise Unsupported("an iterator from outside")
             return x
+        self.known_view(x)
         if t in allowed.CONSTANT_TYPES or t in allowed.LOCAL_TYPES or t in VIEWS or isinstance(x, tuple):
             made = iter(x)
             if t in VIEWS or isinstance(x, dict):

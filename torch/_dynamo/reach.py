@@ -10,7 +10,7 @@ from torch._ops import OpOverloadPacket
 from . import allowed
 from .exc import Unsupported
 from .guards import Guards, Source, check_tensor_type
-from .values import ITERATORS, Exit, GradMode, Leave, TensorMethod
+from .values import ITERATORS, VIEWS, Exit, GradMode, Leave, TensorMethod
 
 _DICTS = (dict, collections.OrderedDict)
 _MISSING = object()
@@ -51,6 +51,8 @@ class Reach:
             self._remember(value, source)
             for i, x in enumerate(value):
                 self.outside(x, source.item(i), depth + 1)
+        elif isinstance(value, tuple):
+            raise Unsupported(f"a {t.__name__}, a tuple whose class may read its items otherwise")
         elif t in _DICTS:
             self._size(len(value), source, depth)
             g.type(source, t)
@@ -72,7 +74,7 @@ class Reach:
                 self.outside(getattr(value, part), source.attr(part), depth + 1)
         elif t is torch.Generator:
             raise Unsupported("a torch.Generator from outside")
-        elif t is types.CellType or t in ITERATORS:   # what they hold is read when it is wanted, or not at all
+        elif t is types.CellType or t in ITERATORS or t in VIEWS:   # what they hold is read when it is wanted, or not at all
             g.type(source, t)
             self._remember(value, source)
         elif t is Leave:
@@ -138,6 +140,13 @@ class Reach:
             return
         self.guards.tensor(source, t)
         self.recorder.outside_tensor(t, source)
+
+    def answered(self, obj, guard):
+        """Guards what was asked of an object from outside: its class may change, or may be another one."""
+        source = self.sources.get(id(obj))
+        t = type(obj)
+        if source is not None and t.__module__ != "builtins" and (not is_torchs(t) or allowed.is_module(obj)):
+            self.guards.add(guard(source.text))
 
     def is_outside(self, obj):
         return id(obj) in self.sources
@@ -251,6 +260,7 @@ class Reach:
                 raise Unsupported(name)
             return self.outside(found, source.attr(name))
         if name == "__class__":
+            self.guards.type(source, t)
             return t
         get = getattr(t, "__getattr__", None)
         a_module = allowed.is_module(obj)

@@ -70,6 +70,20 @@ def _on_meta(x):
     return x
 
 
+def _is_meta(x):
+    """Whether x names the meta device: the compiler's own stand-ins are there, and it would take the one for the other."""
+    return type(x) is torch.device and x.type == "meta" or type(x) is str and x.split(":")[0] == "meta"
+
+
+def _tensors_of(x):
+    """The tensors in nested arguments."""
+    if isinstance(x, torch.Tensor):
+        yield x
+    elif type(x) in (tuple, list, dict):
+        for i in x.values() if type(x) is dict else x:
+            yield from _tensors_of(i)
+
+
 def set_grad_enabled(on):
     """The step that switches grad mode."""
     torch._C._set_grad_enabled(on)
@@ -87,6 +101,7 @@ class Recorder:
         self.fixed = []       # (Value, tensor, its version) of what is made of constants alone
         self.calls = self.count = 0
         self.changes_grad_mode = self.draws_without_input = self.attends = False
+        self.unknown = False  # whether code of users is a step: what it does besides its result is not known
 
     def _next(self):
         self.count += 1
@@ -131,13 +146,42 @@ class Recorder:
             kwargs["device"] = torch.device("meta")
         return args, kwargs
 
-    def try_without_values(self, f, args, kwargs):
-        """Runs an operator from outside on the meta device: where it cannot, its results' shapes may hang on elements."""
+    def from_outside(self, f, args, kwargs):
+        """Runs an operator from outside. Its kernel may print, count or draw, and runs when the graph does: here its shape rule
+        runs, on the meta device, and its results are zeros. Without a rule their shapes may hang on elements."""
+        if self.bare:
+            result = f(*args, **kwargs)
+        else:
+            result = self._by_shapes(f, args, kwargs)
+        overloads = [f] if isinstance(f, OpOverload) else f.op_overloads
+        if any(o._schema.is_mutable for o in overloads):   # a shape rule does not say that it writes
+            for t in _tensors_of((args, kwargs)):
+                torch._C._bump_version(t)
+        return result
+
+    def _by_shapes(self, f, args, kwargs):
+        stand_for = {}   # id of a tensor without elements: (it, the tensor that it stands for)
+
         def bare(x):
-            return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="meta") if isinstance(x, torch.Tensor) else mapped(x, bare)
-        args, kwargs = bare(self.real(tuple(args))), bare(self.real(dict(kwargs)))
+            if not isinstance(x, torch.Tensor):
+                return mapped(x, bare)
+            t = next((t for t, of in stand_for.values() if of is x), None)
+            if t is None:
+                t = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="meta").requires_grad_(x.requires_grad)
+                stand_for[id(t)] = t, x
+            return t
+
+        def full(x):
+            if not isinstance(x, torch.Tensor):
+                return mapped(x, full)
+            if id(x) in stand_for:
+                return stand_for[id(x)][1]
+            if any(torch._C._same_storage(x, t) for t, _ in stand_for.values()):
+                raise Unsupported(f"torch.ops.{f} gives a view of an argument")
+            t = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype).zero_()
+            return t.requires_grad_().clone() if x.requires_grad else t
         try:
-            f(*args, **kwargs)
+            return full(f(*bare(args), **bare(kwargs)))
         except (RuntimeError, AssertionError) as error:   # NotImplementedError among them
             raise Unsupported(f"torch.ops.{f} does not run on tensors without elements (register_fake): {error}") from None
 
@@ -162,9 +206,15 @@ class Recorder:
             self.attends = True
         if name in allowed.RANDOM_WITHOUT_INPUT:
             self.draws_without_input = True
+        if not method and f in allowed.opaque or any(map(_is_meta, (*args, *kwargs.values()))):
+            self.unknown = True
         if self.bare:
             args, kwargs = self._without_values(f, name, args, kwargs)
-        result = getattr(args[0], f)(*args[1:], **kwargs) if method else f(*args, **kwargs)
+        if isinstance(f, (OpOverload, OpOverloadPacket)) and f._namespace != "aten":
+            self.unknown = True
+            result = self.from_outside(f, args, kwargs)
+        else:
+            result = getattr(args[0], f)(*args[1:], **kwargs) if method else f(*args, **kwargs)
         self.steps.append(step)
         self.calls += 1
         if result is not None or not isinstance(f, (OpOverload, OpOverloadPacket)):   # operators that only write give nothing
@@ -207,10 +257,11 @@ class Recorder:
     def program(self, outputs):
         """The Program with these tensors as its outputs."""
         made = Program(self.inputs, self.steps, [self.values[id(t)] for t in outputs])
-        made.facts = {"grad_mode": self.changes_grad_mode, "draws": self.draws_without_input, "attention": self.attends}
+        made.facts = {"grad_mode": self.changes_grad_mode, "draws": self.draws_without_input, "attention": self.attends,
+                      "unknown": self.unknown}
         given = {t.untyped_storage()._cdata for t in outputs}
         made.facts["fixed"] = {v for v, t, before in self.fixed if t._version == before and t.numel() <= _LARGE
-                               and t.untyped_storage()._cdata not in given}
+                               and t.untyped_storage()._cdata not in given} if not self.unknown else ()
         if torch.is_grad_enabled() and any(t.requires_grad for t, _, _ in self.outside.values()):
             places = [t.untyped_storage()._cdata if self.bare else t.untyped_storage().data_ptr() for t in (*(x[1] for x in self.outside.values()), *outputs) if t.numel()]
             made.facts["aliases"] = len(set(places)) != len(places)

@@ -18,26 +18,39 @@ class _Restored:
         return _pytree.tree_unflatten([next(found) if isinstance(x, Tensor) else x for x in self._leaves], self._spec)
 
 
-class _ByNumbers:
-    """One compiled graph for each set of the inputs that are no tensors: they are part of the graph. Where they are other ones
-    every time, what comes after `most` sets runs as it is."""
+class _ByInputs:
+    """One compiled graph for each geometry of the inputs, and for each set of those that are no tensors: the code may decide by
+    all of that, as composite operators decide by sizes, and what it decided is part of the graph. Where inputs differ ever
+    more, what comes after `most` of them runs as it is."""
 
     most = 256
 
     def __init__(self, code):
         self._code, self._made = code, {}
 
-    def __call__(self, *inputs):
-        key = tuple((type(x), repr(x) if isinstance(x, (float, complex)) else x) for x in inputs if not isinstance(x, Tensor))
+    @staticmethod
+    def _known_by(x):
+        if isinstance(x, Tensor):
+            return x.dtype, x.device, x.shape, x.stride(), x.is_conj(), x.is_neg()
+        return type(x), repr(x) if isinstance(x, (float, complex)) else x
+
+    def _graph(self, inputs):
+        key = (*map(self._known_by, inputs), _C.get_default_dtype(), _C._library_replacements())
         try:
-            hash(key)
-        except TypeError:
-            return self._code(*inputs)
-        if key not in self._made:
+            made = self._made.get(key)
+        except TypeError:   # an input that cannot be hashed
+            return self._code
+        if made is None:
             if len(self._made) >= self.most:
-                return self._code(*inputs)
-            self._made[key] = _followed(self._code, inputs)
-        return self._made[key](*inputs)
+                return self._code
+            made = self._made[key] = _followed(self._code, inputs)
+        return made
+
+    def steps(self, *inputs):
+        return self._graph(inputs).steps(*inputs)
+
+    def __call__(self, *inputs):
+        return self._graph(inputs)(*inputs)
 
 
 def _followed(code, inputs):
@@ -68,13 +81,18 @@ def compile_fx(model_, example_inputs_, **unused):
     """compile_fx(gm, example_inputs) -> callable
 
     The callable takes what gm takes and gives what gm gives, with the same bits. gm, a torch.fx.GraphModule or any
-    callable, is followed once on tensors of the examples' shapes; other shapes are planned when they come, with the same
-    kernels where only sizes differ. Where a gradient is wanted of an input, operators are called one by one. A gm that
-    reads values or writes to its inputs is returned as it is.
+    callable, is followed on tensors of the examples' types, sizes and strides, and again for each other set of them that
+    comes: what composite operators do hangs on sizes. Kernels serve all sizes. Where a gradient is wanted of an input,
+    operators are called one by one. A gm that reads values or writes to its inputs is returned as it is.
     """
     if any(not isinstance(x, Tensor) for x in example_inputs_):
-        return _ByNumbers(model_)
-    return _followed(model_, example_inputs_)
+        return _ByInputs(model_)
+    made = _followed(model_, example_inputs_)
+    if isinstance(made, _C._CompiledGraph):
+        made.otherwise(_ByInputs(model_))
+    elif isinstance(made, _Restored):   # what it puts back is of this geometry
+        return _ByInputs(model_)
+    return made
 
 
 def compile(gm, example_inputs, options=None):

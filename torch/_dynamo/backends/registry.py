@@ -68,7 +68,8 @@ def _compiled(_inductor, gm, example_inputs):
         return made or gm.forward
     # A draw that has no tensor among its inputs is not seen by a trace of tensors. Attention without gradients has a kernel
     # of its own, whose bits are not those of what a trace takes it apart into.
-    return gm.forward if facts.get("draws") or facts.get("attention") else _inductor.compile(gm.forward, example_inputs)
+    # Of what users made an operator every call is to run, whatever Python it reads and whatever it does besides.
+    return gm.forward if facts.get("draws") or facts.get("attention") or facts.get("unknown") else _inductor.compile(gm.forward, example_inputs)
 
 
 for _backend, _ in _backends.values():

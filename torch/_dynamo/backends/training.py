@@ -16,7 +16,7 @@ def joint(gm, example_inputs, compiler):
     """compiler's forward and backward as one function, or None where the joint graph cannot be made."""
     facts = gm.facts
     # With several results, one that is not used would get a gradient of zeros, and zero times infinity is no zero.
-    if facts.get("roots") != 1 or not facts.get("static") or any(facts.get(f) for f in ("aliases", "writes", "grad_mode")):
+    if facts.get("roots") != 1 or not facts.get("static") or any(facts.get(f) for f in ("aliases", "writes", "grad_mode", "unknown")):
         return None
 
     def compile_half(half, examples):
