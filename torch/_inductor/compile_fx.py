@@ -18,6 +18,13 @@ class _Restored:
         return _pytree.tree_unflatten([next(found) if isinstance(x, Tensor) else x for x in self._leaves], self._spec)
 
 
+def _key(x):
+    """What an input that is no tensor is known by: 1, 1.0 and True, 0.0 and -0.0 are different, within tuples, too."""
+    if isinstance(x, (tuple, frozenset)):
+        return type(x), tuple(map(_key, x)) if isinstance(x, tuple) else frozenset(map(_key, x))
+    return type(x), repr(x) if isinstance(x, (float, complex)) else x
+
+
 class _ByNumbers:
     """One compiled graph for each set of the inputs that are no tensors: they are part of the graph."""
 
@@ -25,7 +32,7 @@ class _ByNumbers:
         self._code, self._made = code, {}
 
     def __call__(self, *inputs):
-        key = tuple((type(x), repr(x) if isinstance(x, (float, complex)) else x) for x in inputs if not isinstance(x, Tensor))
+        key = tuple(_key(x) for x in inputs if not isinstance(x, Tensor))
         try:
             hash(key)
         except TypeError:
@@ -62,10 +69,12 @@ def _followed(code, inputs):
 def compile_fx(model_, example_inputs_, **unused):
     """compile_fx(gm, example_inputs) -> callable
 
-    The callable takes what gm takes and gives what gm gives, with the same bits. gm, a torch.fx.GraphModule or any
-    callable, is followed once on tensors of the examples' shapes; other shapes are planned when they come, with the same
-    kernels where only sizes differ. Where a gradient is wanted of an input, operators are called one by one. A gm that
-    reads values or writes to its inputs is returned as it is.
+    The callable takes what gm takes and gives what gm gives, with the same bits but for attention, which it takes apart into
+    products and a softmax where gm has one kernel (torch.compile leaves graphs of attention as they are). gm, a
+    torch.fx.GraphModule or any callable, is followed once on tensors of the examples' shapes; other shapes are planned when they
+    come, with the same kernels where only sizes differ. Where a gradient is wanted of an input, operators are called one by one.
+    A gm that reads values or writes to its inputs is returned as it is. Inputs that are no tensors are part of the graph: there
+    is one for each set of them.
     """
     if any(not isinstance(x, Tensor) for x in example_inputs_):
         return _ByNumbers(model_)
