@@ -25,6 +25,9 @@ add_library(torch_llvm SHARED ${FB_LLVM_SOURCES})
 set_source_files_properties(${FB_COMPILE_UNITS} PROPERTIES COMPILE_OPTIONS "-O1")
 set_source_files_properties(${FB_LLVM_SOURCES} PROPERTIES
   COMPILE_OPTIONS "-O1;-isystem;${FB_LLVM_INCLUDE}" COMPILE_DEFINITIONS "_GNU_SOURCE;__STDC_CONSTANT_MACROS;__STDC_LIMIT_MACROS")
+if(FB_SANITIZE)
+  target_compile_options(torch_llvm PRIVATE -fno-sanitize=vptr)  # LLVM, which is not instrumented, has no type information
+endif()
 target_link_libraries(torch_compile PUBLIC torch_cpu PRIVATE dl)
 target_link_libraries(torch_llvm PRIVATE torch_compile -L${FB_LLVM_LIBDIR} ${FB_LLVM_LIBS} -l:libzstd.a -l:libz.a -l:libtinfo.a)
 target_link_options(torch_llvm PRIVATE -Wl,--exclude-libs,ALL -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cmake/no_llvm_symbols.map)

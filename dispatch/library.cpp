@@ -206,6 +206,11 @@ const OpEntry& library_define(std::string_view schema) {
 void library_undefine(const OpEntry& op) {
   FB_CHECK(is_library(op), op.schema.full_name(), " was not defined by a library");
   registry_remove(op);
+  {  // calls that found it before may run it still, so it stays in memory
+    static std::vector<const OpEntry*>& left = *new std::vector<const OpEntry*>;
+    std::unique_lock<ForkMutex> guard(g_lock);
+    left.push_back(&op);
+  }
   ++generation;
 }
 

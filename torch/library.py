@@ -254,8 +254,8 @@ def impl(qualname, types, func=None, *, lib=None):
     for t in types:
         if t == "default":
             keys.append("CompositeExplicitAutograd")
-        else:
-            keys.append(device_key(t) if t in ("cpu", "cuda", "meta") else t if t and t[0].isupper() else device_key(t))
+        else:   # a device, or a key itself
+            keys.append(t if t and t[0].isupper() else device_key(t))
 
     def register(func):
         op = _lookup(qualname, "impl")
@@ -375,14 +375,17 @@ def register_torch_dispatch(op, torch_dispatch_class, func=None, /, *, lib=None)
 
 
 def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
+    """Not there: raises NotImplementedError."""
     raise NotImplementedError("torch.library.register_autocast is not there")
 
 
 def triton_op(name, fn=None, /, *, mutates_args, schema=None):
+    """Not there: raises NotImplementedError."""
     raise NotImplementedError("torch.library.triton_op is not there; custom_op makes an opaque operator")
 
 
 def wrap_triton(triton_kernel, /):
+    """Not there: raises NotImplementedError."""
     raise NotImplementedError("torch.library.wrap_triton is not there")
 
 
@@ -392,6 +395,7 @@ def get_ctx():
 
 
 def get_kernel(op, dispatch_key):
+    """Not there: raises NotImplementedError."""
     raise NotImplementedError("torch.library.get_kernel is not there; the operator itself can be called")
 
 

@@ -294,6 +294,46 @@ def test_backends_by_name():
         torch.compile(lambda x: x + 1, backend="no_such")(torch.ones(1))
 
 
+@pytest.mark.parametrize("name", ["eager", "aot_eager", "inductor"])
+@pytest.mark.parametrize("grad", [False, True])
+def test_backend_that_hands_its_graph_on(name, grad):
+    """A back end of a user's changes the graph and leaves the rest to one of ours."""
+    def changed(gm, inputs):
+        for n in gm.graph.nodes:
+            if n.target is torch.sin:
+                n.target = torch.cos
+        gm.recompile()
+        return torch._dynamo.lookup_backend(name)(gm, inputs)
+
+    def f(x, y, op=torch.sin):
+        a = op(x) * y
+        return F.scaled_dot_product_attention(a, a, a) + torch.rand(5) * 0, a.relu()
+    x, y = torch.randn(2, 1, 4, 5, requires_grad=grad), torch.randn(5)
+    got, want = torch.compile(f, backend=changed)(x, y), f(x, y, torch.cos)
+    assert all(torch.equal(a, b) for a, b in zip(got, want))
+    if grad:
+        assert torch.equal(*(torch.autograd.grad(sum(r.sum() for r in rs), x)[0] for rs in (got, want)))
+
+
+def test_backends_on_graphs_from_elsewhere():
+    gm = torch.fx.symbolic_trace(nn.Sequential(nn.Linear(3, 4), nn.Tanh()))
+    x = torch.randn(2, 3)
+    for name in ("eager", "aot_eager", "inductor"):
+        for leaf in (x, x.clone().requires_grad_()):
+            assert torch.equal(torch._dynamo.lookup_backend(name)(gm, [leaf])(leaf), gm(leaf))
+        with torch.no_grad():
+            assert torch.equal(torch._dynamo.lookup_backend(name)(gm, [x])(x), gm(x))
+
+
+def test_numbers_within_tuples_are_part_of_a_graph():
+    compiled = torch._inductor.compile(lambda x, p: x * p[0], [torch.tensor([1, 2]), (2,)])
+    for p in ((2,), (2.0,), (True,), (2,), (2j,)):
+        got, want = compiled(torch.tensor([1, 2]), p), torch.tensor([1, 2]) * p[0]
+        assert got.dtype is want.dtype and torch.equal(got, want)
+    compiled = torch._inductor.compile(lambda x, p: x / p[0][0], [torch.ones(2), ((0.0,),)])
+    assert [compiled(torch.ones(2), ((z,),))[0].item() for z in (0.0, -0.0)] == [float("inf"), float("-inf")]
+
+
 def test_backend_that_fails():
     def bad(gm, inputs):
         raise ValueError("no")
@@ -534,6 +574,23 @@ def test_allow_in_graph():
     for x in (torch.ones(3), torch.arange(3.)):
         assert torch.equal(g(x), opaque(x) + 1)
     assert [n.target for n in backend.graphs[0].graph.nodes if n.op == "call_function"][0] is opaque
+
+
+@pytest.mark.parametrize("grad", [False, True])
+def test_attention_within_what_users_made_operators(grad):
+    @torch._dynamo.allow_in_graph
+    def opaque(q):
+        return F.scaled_dot_product_attention(q, q, q)
+    x = torch.randn(2, 4, 16, 8)
+    results = []
+    for f in (lambda q: opaque(q) + 1, torch.compile(lambda q: opaque(q) + 1)):
+        q = x.clone().requires_grad_(grad)
+        y = f(q)
+        if grad:
+            y.square().sum().backward()
+        results.append([y.detach(), q.grad])
+    (a, g), (b, h) = results
+    assert torch.equal(a, b) and (not grad or torch.equal(g, h))
 
 
 # ---- forms -------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import operator
 
 import torch
 
-from . import allowed
 from .exc import Unsupported
 from .reach import is_torchs
 from .values import ITERATORS, VIEWS, contains_tensor, is_plain

@@ -313,8 +313,6 @@ def _plain(fn):
     """(function of Python, its first argument or None)"""
     if isinstance(fn, types.MethodType):
         return fn.__func__, fn.__self__
-    if allowed.is_module(fn):
-        return fn, None
     return fn, None
 
 

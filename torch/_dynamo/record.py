@@ -202,7 +202,7 @@ class Recorder:
             raise Unsupported(f"{name}: the shape of the result depends on data")
         args, kwargs = self.real(tuple(args)), self.real(dict(kwargs))
         step = Step(Value(self._next()), f, self._argument(args), self._argument(kwargs), method)
-        if name in ("scaled_dot_product_attention", "multi_head_attention_forward"):
+        if name in allowed.ATTENTION or f in allowed.opaque:   # of what users made operators it is not known
             self.attends = True
         if name in allowed.RANDOM_WITHOUT_INPUT:
             self.draws_without_input = True

@@ -4,7 +4,6 @@ A function is traced together with its backward into one joint graph without wri
 goes to a compiler. What comes out is called as the function was, and autograd runs the compiled backward.
 """
 import functools
-import itertools
 
 import torch
 from torch._functorch.compilers import make_boxed_func
@@ -16,8 +15,6 @@ from torch.utils import _pytree as pytree
 
 __all__ = ["aot_function", "aot_module", "aot_module_simplified", "create_joint", "make_boxed_func", "aot_export_joint_simple",
            "aot_export_module"]
-
-AOT_COUNTER = itertools.count()
 
 
 def create_joint(fn):

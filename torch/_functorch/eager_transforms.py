@@ -282,7 +282,8 @@ def _basis(tensors, numels):
     rows, start = [], 0
     for t, n in zip(tensors, numels):
         row = t.new_zeros((total, n))
-        row.diagonal(-start).fill_(1) if n else None
+        if n:
+            row.diagonal(-start).fill_(1)
         rows.append(row.view(total, *t.shape))
         start += n
     return rows

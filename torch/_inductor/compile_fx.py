@@ -18,6 +18,16 @@ class _Restored:
         return _pytree.tree_unflatten([next(found) if isinstance(x, Tensor) else x for x in self._leaves], self._spec)
 
 
+def _known_by(x):
+    """What of an input a graph hangs on: a tensor's geometry, a number itself. 1, 1.0 and True, 0.0 and -0.0 are different,
+    within tuples, too."""
+    if isinstance(x, Tensor):
+        return x.dtype, x.device, x.shape, x.stride(), x.is_conj(), x.is_neg()
+    if isinstance(x, (tuple, frozenset)):
+        return type(x), tuple(map(_known_by, x)) if isinstance(x, tuple) else frozenset(map(_known_by, x))
+    return type(x), repr(x) if isinstance(x, (float, complex)) else x
+
+
 class _ByInputs:
     """One compiled graph for each geometry of the inputs, and for each set of those that are no tensors: the code may decide by
     all of that, as composite operators decide by sizes, and what it decided is part of the graph. Where inputs differ ever
@@ -28,14 +38,8 @@ class _ByInputs:
     def __init__(self, code):
         self._code, self._made = code, {}
 
-    @staticmethod
-    def _known_by(x):
-        if isinstance(x, Tensor):
-            return x.dtype, x.device, x.shape, x.stride(), x.is_conj(), x.is_neg()
-        return type(x), repr(x) if isinstance(x, (float, complex)) else x
-
     def _graph(self, inputs):
-        key = (*map(self._known_by, inputs), _C.get_default_dtype(), _C._library_replacements())
+        key = (*map(_known_by, inputs), _C.get_default_dtype(), _C._library_replacements())
         try:
             made = self._made.get(key)
         except TypeError:   # an input that cannot be hashed
@@ -80,10 +84,12 @@ def _followed(code, inputs):
 def compile_fx(model_, example_inputs_, **unused):
     """compile_fx(gm, example_inputs) -> callable
 
-    The callable takes what gm takes and gives what gm gives, with the same bits. gm, a torch.fx.GraphModule or any
-    callable, is followed on tensors of the examples' types, sizes and strides, and again for each other set of them that
-    comes: what composite operators do hangs on sizes. Kernels serve all sizes. Where a gradient is wanted of an input,
-    operators are called one by one. A gm that reads values or writes to its inputs is returned as it is.
+    The callable takes what gm takes and gives what gm gives, with the same bits but for attention, which it takes apart into
+    products and a softmax where gm has one kernel (torch.compile leaves graphs of attention as they are). gm, a
+    torch.fx.GraphModule or any callable, is followed on tensors of the examples' types, sizes and strides, and again for each
+    other set of them that comes: what composite operators do hangs on sizes. Kernels serve all sizes. Where a gradient is
+    wanted of an input, operators are called one by one. A gm that reads values or writes to its inputs is returned as it is.
+    Inputs that are no tensors are part of the graph: there is one for each set of them.
     """
     if any(not isinstance(x, Tensor) for x in example_inputs_):
         return _ByInputs(model_)

@@ -69,6 +69,7 @@ def assigned_names(statements):
 
 
 def returns(statements):
+    """Whether these statements hold a `return`."""
     return any(isinstance(n, ast.Return) for s in statements for n in ast.walk(s) if not isinstance(s, ast.FunctionDef))
 
 
@@ -105,6 +106,8 @@ def rebuilt(x, tensors):
 
 
 class Generator:
+    """Walks a kernel and the functions that it calls, and writes their program."""
+
     def __init__(self, name, debug=False):
         self.program = Program(name)
         self.debug = debug
@@ -330,10 +333,8 @@ class Generator:
             for side, v, other in ((0, a, b), (1, b, a)):
                 self.program.open.append(regions[side])
                 ts = tensors_of(v)
-                os = tensors_of(other) if not is_number(other) else None
                 if is_number(v) and isinstance(other, tensor):
                     ts = [S.number(v, other.dtype)]
-                del os
                 self.program.open.pop()
                 each.append(ts)
             if [t.type for t in each[0]] != [t.type for t in each[1]]:
@@ -493,6 +494,8 @@ class Generator:
             low, high, step = S.number(0, T.int64), rounds, S.number(1, T.int64)
         else:
             low, high, step = wide
+            if step_known is None:   # such a loop counts upward: it would never end by a step that does not
+                high = S.where(S.gt(step, 0), high, low)
         target = s.target.id
         kept = self.scope.get(target, _missing)
         names = self.carried(s.body, (target,))

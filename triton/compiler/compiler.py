@@ -95,6 +95,7 @@ class _Asm(dict):
 
 
 def listing(program):
+    """The text of a program, a node a line."""
     lines = []
 
     def region(number, depth):

@@ -2,6 +2,8 @@
 
 
 class Region:
+    """What a loop or a branch holds: numbers of nodes."""
+
     __slots__ = ("arguments", "body", "yields")
 
     def __init__(self):

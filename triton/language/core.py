@@ -1,11 +1,12 @@
 """The functions of the language: creation, shapes, memory, mathematics, reductions, scans, products, atomics."""
+from builtins import bool as builtins_bool, range as range_   # the language has functions of such names
+
 from . import semantic as S
 from . import types as T
 from .semantic import broadcast_all, broadcast_shape, call, cast as _cast, generator, is_number, lane, make, number, tensor, to_tensor, where as _where
 from .types import block_type, constexpr, dtype, pointer_type, unwrap
 
 TRITON_MAX_TENSOR_NUMEL = 1048576
-_members = []
 
 
 def builtin(f):
@@ -124,6 +125,7 @@ def zeros_like(input):
 
 @builtin
 def full_like(input, value):
+    """A tensor's shape and type, filled with one number."""
     return full(input.shape, value, input.dtype)
 
 
@@ -430,11 +432,13 @@ def make_tensor_descriptor(base, shape, strides, block_shape, padding_option="ze
 
 @builtin
 def load_tensor_descriptor(desc, offsets):
+    """The block of a descriptor at offsets; zeros outside."""
     return desc.load(offsets)
 
 
 @builtin
 def store_tensor_descriptor(desc, offsets, value):
+    """Writes a block of a descriptor; what lies outside is left out."""
     return desc.store(offsets, value)
 
 
@@ -612,16 +616,19 @@ def clamp(x, min, max, propagate_nan=PropagateNan.NONE):
 
 @builtin
 def add(x, y, sanitize_overflow=True):
+    """x + y; integers wrap."""
     return S.add(x, y)
 
 
 @builtin
 def sub(x, y, sanitize_overflow=True):
+    """x - y; integers wrap."""
     return S.sub(x, y)
 
 
 @builtin
 def mul(x, y, sanitize_overflow=True):
+    """x * y; integers wrap."""
     return S.mul(x, y)
 
 
@@ -707,10 +714,6 @@ def associative_scan(input, axis, combine_fn, reverse=False):
     return tuple(out) if isinstance(input, (tuple, list)) else out[0]
 
 
-builtins_bool = bool
-range_ = __builtins__["range"] if isinstance(__builtins__, dict) else __builtins__.range
-
-
 @member
 def dot(input, other, acc=None, input_precision=None, allow_tf32=None, max_num_imprecise_acc=None, out_dtype=T.float32):
     """acc + input other, of tiles [m, k] and [k, n] (or with one batch dimension); float32 is multiplied in full."""
@@ -744,6 +747,7 @@ def dot(input, other, acc=None, input_precision=None, allow_tf32=None, max_num_i
 
 @builtin
 def dot_scaled(*args, **kwargs):
+    """Not there: raises NotImplementedError."""
     raise NotImplementedError("dot_scaled is not there: the CPU has no microscaled types")
 
 
@@ -761,9 +765,12 @@ def histogram(input, num_bins, mask=None):
 @member
 def gather(src, index, axis):
     """Elements of src at index along an axis."""
+    src, index = to_tensor(src), to_tensor(index)
     axis = _axis(axis, len(src.shape), "gather")
     if not index.dtype.is_int():
         raise TypeError(f"gather: the index is of integers, not {index.type}")
+    if len(index.shape) != len(src.shape):
+        raise ValueError(f"gather: index of shape {list(index.shape)} and src of shape {list(src.shape)} differ in their number of dimensions")
     for d, (s, i) in enumerate(zip(src.shape, index.shape)):
         if d != axis and s != i:
             raise ValueError(f"gather: index of shape {list(index.shape)} and src of shape {list(src.shape)} differ in dimension {d}")
@@ -773,22 +780,25 @@ def gather(src, index, axis):
 # ---- hints and messages ----
 @builtin
 def multiple_of(input, values):
+    """input; a hint that says nothing to a CPU."""
     return input
 
 
 @builtin
 def max_contiguous(input, values):
+    """input; a hint that says nothing to a CPU."""
     return input
 
 
 @builtin
 def max_constancy(input, values):
+    """input; a hint that says nothing to a CPU."""
     return input
 
 
 @builtin
 def assume(cond):
-    pass
+    """A hint that says nothing to a CPU; cond is not checked."""
 
 
 @builtin
@@ -813,7 +823,7 @@ def static_assert(cond, msg=""):
 
 
 class StaticAssertion(Exception):
-    pass
+    """What a static_assert that does not hold raises within the compiler."""
 
 
 @builtin
@@ -842,6 +852,7 @@ def device_assert(cond, msg="", mask=None):
 
 @builtin
 def inline_asm_elementwise(*args, **kwargs):
+    """Not there: raises NotImplementedError."""
     raise NotImplementedError("inline_asm_elementwise is not there: kernels are not made for a GPU's assembly")
 
 

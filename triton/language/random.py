@@ -8,7 +8,6 @@ from . import semantic as S
 from . import types as T
 from .core import builtin, range_
 from .semantic import cast, to_tensor, where
-from .types import unwrap
 
 N_ROUNDS_DEFAULT = 10
 # Multipliers of the two halves of the counter and increments of the key.

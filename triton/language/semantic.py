@@ -32,6 +32,7 @@ class compiling:
 
 
 def is_number(x):
+    """Whether x is a number of Python's."""
     return isinstance(x, (bool, int, float)) or (isinstance(x, numbers.Number) and not isinstance(x, complex))
 
 
@@ -100,6 +101,7 @@ def make(op, dtype, shape, operands=(), imm=0, attrs=(), regions=(), name=""):
 
 
 def bits(value, dtype):
+    """The word by which a program holds a constant of this type."""
     if dtype.is_floating():
         try:
             return struct.unpack("<q", struct.pack("<d", value))[0] if dtype.is_fp64() else struct.unpack("<i", struct.pack("<f", value))[0]
@@ -143,6 +145,7 @@ def natural_type(x):
 
 
 def to_tensor(x):
+    """A Python number as a scalar of the type it takes by itself; tensors as they are."""
     x = unwrap(x)
     if isinstance(x, tensor):
         return x
@@ -153,6 +156,7 @@ def to_tensor(x):
 
 # ---- shapes ----
 def splat(x, shape):
+    """A scalar in every element of a tile."""
     shape = tuple(shape)
     if not shape or x.shape == shape:
         return x
@@ -162,6 +166,7 @@ def splat(x, shape):
 
 
 def broadcast_shape(a, b):
+    """The common shape of two; ValueError where there is none."""
     a, b = list(a), list(b)
     while len(a) < len(b): a.insert(0, 1)
     while len(b) < len(a): b.insert(0, 1)
@@ -174,6 +179,7 @@ def broadcast_shape(a, b):
 
 
 def broadcast_to(x, shape):
+    """x with dimensions of size 1 grown, and new ones in front."""
     shape = tuple(int(unwrap(s)) for s in shape)
     if x.shape == shape:
         return x
@@ -187,6 +193,7 @@ def broadcast_to(x, shape):
 
 
 def broadcast_all(*xs):
+    """All in their common shape."""
     shape = ()
     for x in xs:
         shape = broadcast_shape(shape, x.shape)
@@ -195,6 +202,7 @@ def broadcast_all(*xs):
 
 # ---- casts ----
 def cast(x, to, fp_downcast_rounding=None, bitcast=False):
+    """x converted to a type, to nearest; with bitcast its bits as they are."""
     to = unwrap(to)
     x = to_tensor(x)
     if isinstance(to, T.block_type):
@@ -228,6 +236,7 @@ def cast(x, to, fp_downcast_rounding=None, bitcast=False):
 
 # ---- promotion ----
 def common_type(a, b, division=False):
+    """The type that two operands are computed in."""
     if a.kind() != b.kind():
         high = a if a.kind() > b.kind() else b
         return T.float32 if division and high.primitive_bitwidth <= 16 and high.is_floating() else high
@@ -288,6 +297,7 @@ def lane(name, dtype, *xs):
 
 
 def call(name, *xs):
+    """A named function of ops/math, on lanes."""
     return make("call", xs[0].dtype, xs[0].shape, xs, name=name)
 
 
@@ -415,6 +425,7 @@ lt, le, gt, ge, eq, ne = (compare(n, s) for n, s in (("lt", "<"), ("le", "<="), 
 
 
 def truth(x):
+    """x as truth values."""
     x = to_tensor(x)
     if x.dtype.is_bool():
         return x

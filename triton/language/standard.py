@@ -157,6 +157,7 @@ def topk(x, k, dim=None):
 
 @builtin
 def cdiv(x, div):
+    """x / div rounded up, of integers."""
     return core.cdiv(x, div)
 
 

@@ -24,6 +24,8 @@ def _cache_bytes(level):
 
 
 class CPUUtils:
+    """What the machine has."""
+
     def get_device_properties(self, device=0):
         """max_shared_mem: the second-level cache of a core, where programs keep tiles; max_num_regs: how many vector registers'
         values its first level holds; multiprocessor_count: threads that kernels are spread over."""
@@ -33,6 +35,8 @@ class CPUUtils:
 
 
 class CPUDriver:
+    """The driver of the CPU, with the questions that programs ask a GPU's."""
+
     def __init__(self):
         self.utils = CPUUtils()
 

@@ -719,6 +719,29 @@ def test_break_and_continue_in_for_loops(step):
 
 
 @triton.jit
+def rounds_kernel(out, low, high, step):
+    rounds = 0
+    for i in range(low, high, step):
+        rounds += 1
+    tl.store(out, rounds)
+    rounds = 0
+    for i in range(low, high, step):
+        if rounds == 5:
+            break
+        rounds += 1
+    tl.store(out + 1, rounds)
+
+
+@pytest.mark.parametrize("step", [3, 1, 0, -1])
+def test_loops_end_whatever_their_step(step):
+    for low, high in ((0, 17), (5, 6), (4, 4), (9, 2)):
+        out = torch.zeros(2, dtype=torch.int32)
+        rounds_kernel[(1,)](out, low, high, step)
+        want = len(range(low, high, step)) if step > 0 else 0
+        assert out.tolist() == [want, min(want, 5)]
+
+
+@triton.jit
 def while_jumps_kernel(x, y, n):
     i = 0
     while tl.load(x + i) != 0:   # is not looked at once the loop was left

@@ -174,6 +174,12 @@ def bad_store(x):
 
 
 @triton.jit
+def bad_gather(x):
+    i = tl.arange(0, 4)
+    tl.store(x + i, tl.gather(i[:, None] + i[None, :], i, 0))
+
+
+@triton.jit
 def bad_assertion(x, N: tl.constexpr):
     tl.static_assert(N == 2, "N must be two")
 
@@ -189,7 +195,7 @@ def bad_return(x, n):
     (bad_types, 2, 8, "integers.*fp32"), (bad_shapes, 3, 20, r"\[8\].*\[16\]|8 and 16"), (bad_mask, 2, 8, "int1.*int32"),
     (bad_range, 1, 17, "power of two"), (bad_carry, 2, 4, "total.*int32.*fp32"), (bad_branch, 1, 4, "v has type int32.*fp32"),
     (bad_global, 1, 16, "NUMBER.*constexpr"), (bad_name, 1, 16, "nowhere"), (bad_arguments, 1, 4, "value"), (bad_pointer, 1, 4, "pointer.*int32"),
-    (bad_store, 1, 4, r"\[4\], int32.*pointer<fp32>")])
+    (bad_store, 1, 4, r"\[4\], int32.*pointer<fp32>"), (bad_gather, 2, 20, r"\[4\].*\[4, 4\]")])
 def test_errors_name_the_place_and_the_types(kernel, line, column, words):
     with pytest.raises(CompilationError) as e:
         kernel.warmup(torch.zeros(16), **({"n": 5} if "n" in kernel.arg_names else {}), grid=(1,))

@@ -1,5 +1,7 @@
 """Back ends by name."""
+from ..allowed import ATTENTION
 from ..exc import InvalidBackend
+from ..program import Program
 from .training import joint, wants_gradients
 
 _backends = {}  # name: (function(gm, example_inputs) -> callable, tags)
@@ -35,7 +37,27 @@ def lookup_backend(compiler_fn):
     return _backends[compiler_fn][0]
 
 
-# The back ends of the house do without torch.fx: they take a Program, which has what they use of a GraphModule.
+# The back ends of the house do without torch.fx: they take a Program, which has what they use of a GraphModule. A back end of a
+# user's may hand them one, of which only the nodes are known.
+
+class _OfGraph:
+    """What the back ends use of a Program, of a torch.fx.GraphModule: no facts about sizes and aliases, so that its operators run
+    one by one where gradients are wanted."""
+
+    def __init__(self, gm):
+        from ..record import set_grad_enabled
+        calls = [n.target for n in gm.graph.nodes if n.op in ("call_function", "call_method")]
+        names = {t if isinstance(t, str) else getattr(t, "__name__", "").partition(".")[0] for t in calls}   # of an overload its operator's
+        attends = not names.isdisjoint(ATTENTION) or any(n.op == "call_module" for n in gm.graph.nodes)   # modules are not looked into
+        self.forward, self.facts = gm.forward, {"attention": attends, "grad_mode": set_grad_enabled in calls}
+
+    def with_fixed_inputs(self):
+        return self, []
+
+
+def _known(gm):
+    return gm if isinstance(gm, Program) else _OfGraph(gm)
+
 
 @register_backend(tags=("debug",))
 def eager(gm, example_inputs, **settings):
@@ -46,6 +68,7 @@ def eager(gm, example_inputs, **settings):
 @register_backend(tags=("debug",))
 def aot_eager(gm, example_inputs, **settings):
     """The operators of the forward and the backward graph one by one."""
+    gm = _known(gm)
     made = joint(gm, example_inputs, lambda half, examples: half.forward) if wants_gradients(gm, example_inputs) else None
     return made or gm.forward
 
@@ -54,7 +77,7 @@ def aot_eager(gm, example_inputs, **settings):
 def inductor(gm, example_inputs):
     """Fused machine code of this process, where the compiler can make it."""
     from torch import _inductor
-    gm, held = gm.with_fixed_inputs()   # a trace of tensors does not see how they are made
+    gm, held = _known(gm).with_fixed_inputs()   # a trace of tensors does not see how they are made
     made = _compiled(_inductor, gm, [*example_inputs, *held])
     return (lambda *inputs: made(*inputs, *held)) if held else made
 

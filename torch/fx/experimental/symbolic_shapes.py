@@ -477,10 +477,7 @@ class ShapeEnv:
         solution = ex.solved(e)
         if solution is not None:
             s, value = solution
-            low, high = ex.interval(value, self.var_to_range)
-            if not value.is_symbol or self.var_to_range.get(s) is None:
-                pass
-            elif value in self.var_to_range:
+            if value.is_symbol and s in self.var_to_range and value in self.var_to_range:   # one symbol for two: both ranges hold
                 r, q = self.var_to_range[s], self.var_to_range[value]
                 self.var_to_range[value] = ValueRanges(max(r.lower, q.lower), min(r.upper, q.upper))
             self.replacements[s] = value
@@ -519,7 +516,7 @@ class ShapeEnv:
             raise ConstraintViolationError(f"{s} would have to be at least {low} and at most {high}")
         self.var_to_range[s] = ValueRanges(low, high)
         if low == high and s not in self.replacements and s in self.var_to_val and low == self.var_to_val[s]:
-            self._learn(relation("Eq", s, low), guard=False) if not s.is_number else None
+            self._learn(relation("Eq", s, low), guard=False)
 
     def values_that_became_numbers(self):
         """The values in the example of the symbols that guards made numbers."""

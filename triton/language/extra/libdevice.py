@@ -51,6 +51,7 @@ signbit = _lane("signbit", lambda x: _S.lt(_S.cast(x, _T.int32 if x.dtype.primit
 
 @builtin
 def copysign(x, y):
+    """The size of x with the sign of y."""
     x, y = _promoted(x, y, what="copysign")
     return lane("copysign", x.dtype, x, y)
 
