@@ -347,7 +347,8 @@ bool try_signature(const Signature& s, PyObject* const* args, Py_ssize_t nargs, 
   Py_ssize_t npos = nargs;
   const size_t first = n && sc.args[0].type == ArgType::tensor ? 1 : 0;
   Ints collected;  // f(2, 3): read at once where all are plain ints
-  if (s.collects && !nkw && nargs > Py_ssize_t(first) && nargs - Py_ssize_t(first) <= 48 && PyLong_CheckExact(args[first])) {
+  const bool collects = s.collects && !(nargs == Py_ssize_t(first) + 1 && sc.args[first].list_size > 1);  // one int of "int[2]" stands for both
+  if (collects && !nkw && nargs > Py_ssize_t(first) && nargs - Py_ssize_t(first) <= 48 && PyLong_CheckExact(args[first])) {
     int over = 0;
     Py_ssize_t i = Py_ssize_t(first);
     for (; i < nargs && PyLong_CheckExact(args[i]); ++i) {
@@ -361,7 +362,7 @@ bool try_signature(const Signature& s, PyObject* const* args, Py_ssize_t nargs, 
       npos = Py_ssize_t(first) + 1;
     }
   }
-  if (s.collects && collected.empty() && nargs > Py_ssize_t(first)) {
+  if (collects && collected.empty() && nargs > Py_ssize_t(first)) {
     PyObject* x = args[first];
     if (nargs > Py_ssize_t(first) + 1 || !(PyList_Check(x) || PyTuple_Check(x) || x == Py_None)) {
       int64_t v;

@@ -107,11 +107,13 @@ def test_what_is_in_use_is_not_taken_apart():
     total.backward()
     assert seen == [3.0] and x.grad.tolist() == [2.0] * 3
 
-    z = leaf()
-    z.register_hook(lambda g: g * z.sum())
-    loss = (z * 2).sum()  # holds z, whose object is gone then
-    del z
+    def total_of_hooked():
+        z = leaf()
+        z.register_hook(lambda g: g * z.sum())
+        return (z * 2).sum()
+
+    loss = total_of_hooked()  # holds the leaf, whose object is gone
     gc.collect()
-    leaf_node = loss.grad_fn.next_functions[0][0].next_functions[0][0]
+    node = loss.grad_fn.next_functions[0][0].next_functions[0][0]
     loss.backward()
-    assert leaf_node.variable.grad.tolist() == [6.0] * 3
+    assert node.variable.grad.tolist() == [6.0] * 3
