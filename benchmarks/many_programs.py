@@ -1,10 +1,10 @@
 """Does memory stay bounded where shapes or programs are ever new?
 
-    python benchmarks/many_programs.py [shapes|lambdas|sources|graphs|gradients|kernels|operators ...] [--rounds 10000]
+    python benchmarks/many_programs.py [shapes|lambdas|sources|chains|graphs|gradients|kernels|operators ...] [--rounds 10000]
 
 Prints the resident size, in MB, every tenth of the rounds. shapes: a compiled graph and a compiled function are called with another
 shape each round. lambdas: one lambda of a loop is compiled each round, and dropped. sources: the same of a function whose
-code is new. graphs: another traced module. gradients: a compiled function with a backward pass. kernels: a new Triton kernel.
+code is new. chains: a graph that needs a kernel of its own. graphs: another traced module. gradients: a compiled function with a backward pass. kernels: a new Triton kernel.
 operators: an operator that is defined and taken back. The last ones take a tenth, or a hundredth, of the rounds.
 """
 import argparse
@@ -47,6 +47,22 @@ def sources():
         names = {"torch": torch}
         exec(f"def f{i}(v):\n  return torch.tanh(v * {i}) + {i / 7}", names)
         torch.compile(names[f"f{i}"])(x)
+    return step
+
+
+def chains():
+    import random
+    r = random.Random(0)
+    steps = "tanh exp sin relu sigmoid abs atan neg cos floor".split()
+
+    def step(i):
+        names = [r.choice(steps) for _ in range(8)]
+
+        def f(v):
+            for name in names:
+                v = getattr(torch, name)(v)
+            return v
+        torch._inductor.compile(f, (x,))(x)
     return step
 
 
@@ -99,7 +115,7 @@ def operators():
     return step
 
 
-WORK = {"shapes": (shapes, 1), "lambdas": (lambdas, 1), "sources": (sources, 1), "graphs": (graphs, 1), "gradients": (gradients, 10), "kernels": (kernels, 10),
+WORK = {"shapes": (shapes, 1), "lambdas": (lambdas, 1), "sources": (sources, 1), "chains": (chains, 10), "graphs": (graphs, 1), "gradients": (gradients, 10), "kernels": (kernels, 10),
         "operators": (operators, 1)}
 
 
