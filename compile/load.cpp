@@ -1,4 +1,4 @@
-// Finds libtorch_compile beside this library. Part of libtorch: the only file of this folder that is.
+// Finds libtorch_compile beside this library. Part of libtorch, as trace.cpp is.
 #include <dlfcn.h>
 
 #include <string>
