@@ -88,9 +88,11 @@ def other_overloads(record, taken, filled, want, at):
 
 def functions(name, taken, filled, want, at):
     others = list(callables(name, registry.overloads(name)[0].packet_forms))
-    own = getattr(torch.ops.aten, name)   # an alias has overload names of its own: xlogy.Tensor is special_xlogy.default
-    overload = taken.overload if taken.overload in own.overloads() else "default"
-    others.append((f"torch.ops.aten.{name}.{overload}", getattr(own, overload), False))
+    own = getattr(torch.ops.aten, name)
+    if taken.overload in own.overloads():
+        others.append((f"torch.ops.aten.{name}.{taken.overload}", getattr(own, taken.overload), False))
+    else:   # an alias has names of its own: xlogy.Tensor is special_xlogy.default
+        others.append((f"torch.ops.aten.{name}", own, False))
     names = [n for _, n in taken.args]
     told = "reduction" not in names or len(filled.args) > names.index("reduction") or "reduction" in filled.kwargs
     for label, f, method in others:
