@@ -140,7 +140,8 @@ struct poisson_nll_loss : composite<poisson_nll_loss> {
       // Stirling's approximation, for counts above 1; others are kept away from the logarithms.
       const Tensor large = op<"gt">(t, 1.0), safe = op<"where">(large, t, op<"ones_like">(t));
       const Tensor s = op<"add">(op<"sub">(op<"mul">(safe, op<"log">(safe)), safe), op<"mul">(op<"log">(op<"mul">(safe, 2 * M_PI)), 0.5));
-      l = op<"add">(l, op<"where">(large, s, op<"zeros_like">(s)));
+      const Tensor sum = op<"add">(l, op<"where">(large, s, op<"zeros_like">(s)));
+      l = sum.dtype() == l.dtype() ? sum : op<"to">(sum, l.dtype());  // counts of integers leave a half type as it is
     }
     return loss::reduce(l, reduction);
   }

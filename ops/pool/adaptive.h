@@ -60,7 +60,7 @@ namespace fb::cards {
   FB_CARD(adaptive_max_pool##N##d_backward)                                                                             \
   struct adaptive_max_pool##N##d : structured<adaptive_max_pool##N##d, symbolic> {                                      \
     static constexpr auto schema = "adaptive_max_pool" #N "d(Tensor self, int[" #N "] output_size) -> (Tensor, Tensor)"; \
-    static constexpr auto aliases = ".out:out,indices";                                                                  \
+    static constexpr auto aliases = ".out:out,indices";                                                                 \
     static constexpr uint32_t forms = form::nn | form::out;                                                             \
     static constexpr auto doc =                                                                                         \
         "The maxima of output_size windows that cover the input, and their flat positions. self: (N, C, *spatial) or "   \

@@ -65,7 +65,7 @@ FB_CARD(aminmax)
 
 // max and min: of two tensors (tried first: an integer tensor of one element would do as dim), over a dimension with
 // indices, or of everything.
-#define FB_EXTREME(NAME, GREATEST, BINARY, WHERE, TEXT)                                                                   \
+#define FB_EXTREME(NAME, GREATEST, BINARY, WHERE, TEXT)                                                               \
   struct NAME##_other : composite<NAME##_other> {                                                                     \
     static constexpr auto schema = #NAME ".other(Tensor self, Tensor other) -> Tensor";                               \
     static constexpr auto aliases = ".out";                                                                           \

@@ -32,7 +32,7 @@ template <class T> std::array<T, 2> value_and_place(const char* name, const T& s
   FB_CARD(NAME)                                                                                                       \
   struct NAME##_dim : structured<NAME##_dim, symbolic> {                                                                        \
     static constexpr auto schema = #NAME ".dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"; \
-    static constexpr auto aliases = ".dim_values";                                                                            \
+    static constexpr auto aliases = ".dim_values";                                                                    \
     template <class T> static std::array<T, 2> meta(const T& self, int64_t dim, bool keepdim) {                       \
       return value_and_place(#NAME, self, dim, keepdim);                                                              \
     }                                                                                                                 \

@@ -52,7 +52,7 @@ inline Tensor deviation_gradient(const Tensor& g, const Tensor& self, const Tens
   FB_CARD(NAME##_spread)                                                                                                       \
   struct NAME##_dim : composite<NAME##_dim> {                                                                         \
     static constexpr auto schema = #NAME ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor"; \
-    static constexpr auto aliases = ".out";                                                                                  \
+    static constexpr auto aliases = ".out";                                                                           \
     static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_converts | form::out_repeated;  \
     static Tensor body(const Tensor& self, std::optional<Ints> dim, bool unbiased, bool keepdim) {                    \
       return op<#NAME ".correction">(self, dim, Scalar(unbiased ? 1 : 0), keepdim);                                   \

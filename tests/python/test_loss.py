@@ -274,3 +274,10 @@ def test_the_edges_of_distances():
     assert gradients(nn.smooth_l1_loss, 0.25, 0.5) == [0.5, -0.5, 2, -2] and gradients(nn.smooth_l1_loss, 2.0, 0.0) == [1, -1, 0, 0]
     assert gradients(nn.smooth_l1_loss, 0.0, 0.0) == [-1, -1, 0, 0] and F.smooth_l1_loss(torch.zeros(1), torch.zeros(1), beta=0.0) == 0
     assert gradients(nn.huber_loss, 0.5, 0.5) == [0.5, -0.5, 0, 0] and gradients(nn.huber_loss, 0.25, 0.5) == [0.25, -0.25, 1, -1]
+
+
+def test_counts_of_integers_leave_the_type():
+    x, counts = torch.ones(2, dtype=torch.float16), torch.tensor([3, 1])
+    assert F.poisson_nll_loss(x, counts, full=True).dtype == torch.float16
+    want = F.poisson_nll_loss(x.float(), counts, full=True, reduction="none")
+    torch.testing.assert_close(F.poisson_nll_loss(x, counts, full=True, reduction="none"), want.half(), rtol=2e-3, atol=0)

@@ -86,13 +86,18 @@ def other_overloads(record, taken, filled, want, at):
     return found
 
 
+def overload_of(name, taken):
+    """What the overload is called in the packet of this name, which may be another name of its operator."""
+    mine = registry.overloads(name)
+    if any(o.overload == taken.overload for o in mine):
+        return taken.overload
+    return next(o.overload for o in mine if o.form == "functional" and o.functional == taken.functional)
+
+
 def functions(name, taken, filled, want, at):
     others = list(callables(name, registry.overloads(name)[0].packet_forms))
-    own = getattr(torch.ops.aten, name)
-    if taken.overload in own.overloads():
-        others.append((f"torch.ops.aten.{name}.{taken.overload}", getattr(own, taken.overload), False))
-    else:   # an alias has names of its own: xlogy.Tensor is special_xlogy.default
-        others.append((f"torch.ops.aten.{name}", own, False))
+    overload = overload_of(name, taken)
+    others.append((f"torch.ops.aten.{name}.{overload}", getattr(getattr(torch.ops.aten, name), overload), False))
     names = [n for _, n in taken.args]
     told = "reduction" not in names or len(filled.args) > names.index("reduction") or "reduction" in filled.kwargs
     for label, f, method in others:
