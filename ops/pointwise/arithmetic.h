@@ -6,6 +6,7 @@
 #include "ops/math/fits.h"
 #include "ops/math/integer.h"
 #include "ops/math/math.h"
+#include "ops/math/wrapped_sum.h"
 
 namespace fb::cards {
 
@@ -26,6 +27,7 @@ struct Add : pointwise<Add> {
   template <class V> static constexpr V fn(V a, V b, V alpha) {
     if constexpr (is_bool_v<V>) return V(a | (b & alpha));
     else if constexpr (is_real_v<V>) return fma(b, alpha, a);
+    else if constexpr (is_number_v<V>) return wrapped_sum(a, wrapped_product(alpha, b));
     else return V(a + V(alpha * b));
   }
   static void check(const Value* args, DType compute) { check_alpha("add", args[2], compute); }
@@ -52,6 +54,7 @@ struct Sub : pointwise<Sub> {
   static constexpr uint32_t types = types::floating | types::complex | types::integral, numbers = 0b11;
   template <class V> static constexpr V fn(V a, V b, V alpha) {
     if constexpr (is_real_v<V>) return fma(-b, alpha, a);
+    else if constexpr (is_number_v<V>) return wrapped_difference(a, wrapped_product(alpha, b));
     else return V(a - V(alpha * b));
   }
   static void check(const Value* args, DType compute) { check_sub("sub", args, compute); }

@@ -4,7 +4,9 @@
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "ops/math/fits.h"
+#include "ops/math/integer.h"
 #include "ops/math/math.h"
+#include "ops/math/wrapped_sum.h"
 #include "ops/pointwise/gradient.h"
 
 namespace fb::cards {
@@ -15,7 +17,10 @@ struct Addcmul : pointwise<Addcmul> {
   static void check(const Value* args, DType compute) {
     if (is_integral(compute)) check_fits("addcmul", args[3].scalar(), compute);
   }
-  template <class V> static constexpr V fn(V x, V a, V b, V v) { return V(x + V(V(v * a) * b)); }
+  template <class V> static constexpr V fn(V x, V a, V b, V v) {
+    if constexpr (is_number_v<V>) return wrapped_sum(x, wrapped_product(wrapped_product(v, a), b));
+    else return V(x + V(V(v * a) * b));
+  }
   template <class V> static V vjp0(upstream<V> g) { return g; }
   template <class V> static V d1(operand<2, V> b, attr<0, V> v) { return v.v * b.v; }
   template <class V> static V d2(operand<1, V> a, attr<0, V> v) { return v.v * a.v; }
