@@ -9,6 +9,9 @@
 #include "dispatch/thread_state.h"
 
 namespace fb::compile {
+namespace {
+constexpr int64_t kMostHeld = 1 << 22;   // elements of a constant that a graph may hold for good
+}
 
 Value Graph::keep(const Value& v) {
   auto copied = [&](const void* p, size_t bytes) {
@@ -100,6 +103,17 @@ bool GraphTrace::is_fresh(const Tensor& t) const {
   return graph_.nodes[size_t(at->second.node)].op && makes_fresh_memory(*graph_.nodes[size_t(at->second.node)].op);
 }
 
+// Whether a call fills memory of the CPU that the code has just made, and that nothing else looks at, with a number.
+bool GraphTrace::fills_constant(const OpEntry& op, const Value* args) const {
+  if (op.form != OpForm::functional || !op.schema.writes || args[0].tag != Tag::tensor) return false;
+  const Tensor& t = args[0].tensor();
+  if (!t.device().is_cpu() || !(t->flags & kTraced) || known_.contains(t.impl()) || t->storage.use_count() != 1) return false;
+  if (t.numel() > kMostHeld) return false;
+  for (size_t i = 1; i < op.schema.args.size(); ++i)
+    if (args[i].tag == Tag::tensor || args[i].tag == Tag::tensors || op.schema.args[i].type == ArgType::generator) return false;
+  return true;
+}
+
 void GraphTrace::call(const OpEntry& given, const Value* args, Results& out) {
   // A lowering is followed into what it is made of, where that is operators alone.
   if (given.card && given.card->kind == CardKind::lowered && given.form == OpForm::functional && !library_replaces(given)) {
@@ -126,6 +140,14 @@ void GraphTrace::call(const OpEntry& given, const Value* args, Results& out) {
                        seen_once(self);
     if (!alone) raise_not_implemented("a trace meets ", given.schema.name, ", which writes to an input or to a tensor that is seen in several ways");
     op = given.functional;
+  } else if (fills_constant(given, args)) {   // of numbers: it has the same elements in every call
+    Tracer* const mine = std::exchange(tracer, nullptr);
+    struct Back {
+      Tracer* t;
+      ~Back() { tracer = t; }
+    } back{mine};
+    given.run(given, args, out);
+    return;
   } else if (given.form == OpForm::functional && given.schema.writes && args[0].tag == Tag::tensor && is_fresh(args[0].tensor()) && seen_once(args[0].tensor())) {
     self = args[0].tensor();   // fills what was just made
   } else if (given.form == OpForm::out || given.schema.writes) {
@@ -197,7 +219,15 @@ void GraphTrace::call(const OpEntry& given, const Value* args, Results& out) {
 
 Graph GraphTrace::finish(const std::vector<Tensor>& outputs) {
   end();
-  for (const Tensor& t : outputs) graph_.outputs.push_back(ref_of(t));
+  for (const Tensor& t : outputs) {
+    graph_.outputs.push_back(ref_of(t));
+    for (const Graph::Node& n : graph_.nodes) {   // the caller may write to what it gets
+      if (n.op || !n.constant.defined() || !(n.constant->flags & kTraced)) continue;
+      const auto twin = twins_.find(n.constant.impl());
+      if (t->storage.get() == n.constant->storage.get() || (twin != twins_.end() && t->storage.get() == twin->second->storage.get()))
+        raise_not_implemented("a trace gives back a tensor that the code makes anew in every call");
+    }
+  }
   return std::move(graph_);
 }
 

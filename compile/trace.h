@@ -32,6 +32,7 @@ class GraphTrace final : public Tracer {
   Graph::Ref fresh_ref(const Tensor& t);
   bool seen_once(const Tensor& t) const;   // no other tensor of the trace looks at its memory
   bool is_fresh(const Tensor& t) const;    // nothing was written to it
+  bool fills_constant(const OpEntry& op, const Value* args) const;
 
   Graph graph_;
   std::map<const TensorImpl*, Graph::Ref> known_;

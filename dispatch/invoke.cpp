@@ -294,6 +294,14 @@ namespace {
 
 // ---- the top of a call ----
 
+// Whether a trace takes the call: it runs nothing then but shape rules.
+bool traced(const OpEntry& op, const Value* args, Results& out) {
+  Tracer* const t = tracer;
+  if (!t) return false;
+  t->call(op, args, out);
+  return true;
+}
+
 void invoke_composite(const OpEntry& op, const Value* args, Results& out) {
   if ((tls.layers & kWrapped) && run_factory_at_level(op, args, out)) return;
   if (op.card->forms & form::visible) {
@@ -301,17 +309,10 @@ void invoke_composite(const OpEntry& op, const Value* args, Results& out) {
     // Lists whose call is recorded are expanded: their derivatives are those of the parts.
     const bool recorded = op.schema.list_mask && (f & (kRequiresGrad | kTrackedView)) && tls.grad_enabled && !below_autograd;
     if ((f & kPython) && !recorded) return run_layered(op, args, out, f);
+    if ((f & kTraced) && op.schema.name == "detach" && traced(op, args, out)) return;   // its body makes the view itself
   }
   op.card->body(op, args, out);
   born(op, out);
-}
-
-// Whether a trace takes the call: it runs nothing then but shape rules.
-bool traced(const OpEntry& op, const Value* args, Results& out) {
-  Tracer* const t = tracer;
-  if (!t) return false;
-  t->call(op, args, out);
-  return true;
 }
 
 void invoke_functional(const OpEntry& op, const Value* args, Results& out) {

@@ -136,3 +136,59 @@ def test_nothing_stale(name, backend, capfd):
     assert equal(found, wanted), f"\ncompiled {found}\nas it is {wanted}"
     assert equal(seen_compiled, seen)
     assert capfd.readouterr().out == printed
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_what_a_call_gave_is_the_callers(backend):
+    """Tensors of constants are made anew in every call: who got one may write to it."""
+    def f(x):
+        a, b = torch.tensor([1.0, 2.0]), torch.zeros(2)
+        return x + a, a, b, torch.ones_like(x), torch.full((2,), 3.0)[:1], torch.tensor([5.0]).view(1, 1)
+    compiled = torch.compile(f, backend=backend)
+    x = torch.ones(2)
+    for _ in range(3):
+        got = compiled(x)
+        assert all(torch.equal(a, b) for a, b in zip(got, f(x)))
+        for t in got:
+            t.add_(7)
+
+
+def test_memory_that_is_filled_within():
+    """Of tensors that a graph makes and fills nothing is run twice, and a fill of one that is seen elsewhere is none."""
+    from torch._inductor import compile as compile_graph
+    x = torch.randn(3, 4)
+    outside = torch.ones(4)
+
+    def check(f, followed):
+        graph = compile_graph(f, [x])
+        assert (graph is not f) == followed
+        for _ in range(2):
+            torch.manual_seed(0)
+            outside.fill_(1)
+            wanted = [*f(x), torch.rand(2)], outside.clone()
+            torch.manual_seed(0)
+            outside.fill_(1)
+            got = [*graph(x), torch.rand(2)], outside.clone()
+            assert all(torch.equal(a, b) for a, b in zip(got[0], wanted[0])) and torch.equal(got[1], wanted[1])
+    check(lambda x: (torch.zeros_like(x) + x, x.new_full((2,), 3.0).sum() * x), True)
+    check(lambda x: (torch.rand_like(x) + x, torch.empty_like(x).normal_() * torch.randn_like(x)), True)
+    check(lambda x: (x + torch.zeros(4) * torch.scalar_tensor(2.0), x.clamp(torch.zeros(4))), True)
+    check(lambda x: (x.detach() + 1, x.detach().sum(0)), True)
+    check(lambda x: (torch.zeros(3), x), False)                                  # what is given back is made anew
+    check(lambda x: (x + torch.rand(4),), False)
+    check(lambda x: (outside.detach().zero_() + x,), False)
+    check(lambda x: (outside.zero_() + x,), False)
+
+    def seen_twice(x):
+        y = torch.empty_like(x)
+        z = y[0]
+        y.fill_(2)
+        return y + z, z
+    check(seen_twice, False)
+
+    def read_before(x):
+        y = torch.zeros(4)
+        z = x + y
+        y.fill_(5)
+        return z, x + y
+    check(read_before, False)

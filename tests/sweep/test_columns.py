@@ -65,7 +65,7 @@ def test_compiled_calls_are_told_from_others():
     zero, nan = torch.tensor(0.0), torch.tensor(float("nan"))
     assert compiled.unlike(zero, -zero) and compiled.unlike(x, x.double()) and compiled.unlike(x, x.flip(0))
     assert compiled.unlike(nan, -nan) is None and compiled.unlike(x, x.clone()) is None
-    assert compiled.check("", torch.sin, torch.sin, [x])
+    assert compiled.check("", torch.sin, torch.sin, [x]) == "kernel" and compiled.check("", torch.sort, torch.sort, [x]) == "call"
     with pytest.raises(AssertionError):
         compiled.check("", torch.cos, torch.sin, [x])
     assert not compiled.check("", lambda t: t * t.sum().item(), lambda t: t * t.sum().item(), [x])

@@ -2,7 +2,10 @@
 
 import pathlib
 
+import pytest
+
 from sweep import abuse, batch, columns, compiled, errors, fake, forms, forward, gradients, promotion, records, registry  # noqa: F401
+from sweep.not_followed import NOT_FOLLOWED
 from sweep.record import RECORDS
 
 records.load()
@@ -35,3 +38,22 @@ def test_exceptions_are_few_and_have_reasons():
         for check, reason in skip.items():
             assert check in columns.COLUMNS and len(reason) > 10, f"{name}: {check}: {reason!r}"
     assert len(excepted) <= EXCEPTED * len(registry.owners()), sorted(excepted)
+
+
+def test_what_is_not_followed_is_named_with_a_reason():
+    """Each entry is an operator with a record, or a form of one; the column itself fails where an entry is followed."""
+    for name, reason in NOT_FOLLOWED.items():
+        owner = name.removesuffix(" backward").removesuffix(".out")
+        assert owner in RECORDS, f"{name}: no operator with a record"
+        assert len(reason) > 10, name
+    assert len([n for n in NOT_FOLLOWED if n in RECORDS]) <= 0.09 * len(RECORDS)
+
+
+def test_the_column_of_the_compiler_can_fail(monkeypatch):
+    monkeypatch.setitem(NOT_FOLLOWED, "sin", "because of a test")
+    with pytest.raises(AssertionError, match="because of a test"):
+        compiled.compiled(RECORDS["sin"])
+    for name in ("nonzero", "masked_scatter backward", "histc.out"):
+        monkeypatch.delitem(NOT_FOLLOWED, name)
+        with pytest.raises(AssertionError, match="gives no reason"):
+            compiled.compiled(RECORDS[name.removesuffix(" backward").removesuffix(".out")])

@@ -44,7 +44,7 @@ class Reach:
             g.constant(source, value)
         elif isinstance(value, enum.Enum):
             g.same(source, value)
-        elif t in (tuple, list) or isinstance(value, tuple) and hasattr(t, "_fields"):
+        elif t in (tuple, list) or isinstance(value, tuple) and (hasattr(t, "_fields") or t.__module__ == "torch.return_types"):
             self._size(len(value), source, depth)
             g.type(source, t)
             g.add(f"len({source.text}) == {len(value)}")

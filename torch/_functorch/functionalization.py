@@ -74,7 +74,7 @@ def written_arguments(func):
 
 
 # Where the functional operator has another name or other arguments.
-_SPECIAL = {"zero_": "zeros_like", "bernoulli_.float": "bernoulli.p", "clamp_min_": "clamp_min", "clamp_max_": "clamp_max"}
+_SPECIAL = {"zero_": "zeros_like", "_index_put_impl_": "index_put", "bernoulli_.float": "bernoulli.p", "clamp_min_": "clamp_min", "clamp_max_": "clamp_max"}
 # In-place operators that draw numbers: they run on a new tensor, which nobody else sees.
 _FILLS = ("uniform_", "normal_", "random_", "exponential_", "cauchy_", "log_normal_", "geometric_", "bernoulli_")
 

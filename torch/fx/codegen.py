@@ -1,5 +1,6 @@
 """The Python code of a graph."""
 import enum
+import keyword
 import math
 import operator
 import re
@@ -123,7 +124,8 @@ class _Writer:
     def add_global(self, hint, obj):
         """The name by which the text reaches `obj`."""
         if _is_from_torch(obj) and obj != torch.device:
-            return _get_qualified_name(obj)
+            home, _, name = _get_qualified_name(obj).rpartition(".")
+            return f"getattr({home}, {name!r})" if keyword.iskeyword(name) else f"{home}.{name}" if home else name   # random_.from
         if getattr(_builtins, hint, None) is obj:
             self.globals[hint] = obj
             return hint
