@@ -84,6 +84,51 @@ def test_inputs_that_are_written():
     assert bw[0].code.strip().split("\n")[-1] == "    return (mul_1, None)" and torch.equal(b, torch.ones(4))
 
 
+@pytest.mark.parametrize("grad", [False, True])
+def test_written_inputs_that_share_memory(grad):
+    def f(a, b):
+        a.add_(1)
+        return a * b
+
+    def apart(t):
+        return t[:3], t[4:7]
+
+    def one(t):
+        return t[:3], t[:3]
+
+    def overlapping(t):
+        return t[:3], t[2:5]
+    for ways in ((apart, one, overlapping, apart), (one, apart), (overlapping, apart, one)):
+        compiled = aot_function(f, nop)
+        for way in ways:
+            memory, other = torch.arange(7.), torch.arange(7.)
+            (a, b), (c, d) = way(memory), way(other)
+            assert torch.equal(compiled(a, b), f(c, d)) and torch.equal(memory, other)
+    compiled = aot_function(lambda a, b, w: (f(a, b) * w).sum(), nop)
+    for way in (apart, one, overlapping):
+        grads = []
+        for g in (compiled, lambda a, b, w: (f(a, b) * w).sum()):
+            w = torch.ones(3, requires_grad=grad)
+            total = g(*way(torch.arange(7.)), w)
+            grads.append((total.detach(), torch.autograd.grad(total, w)[0] if grad else total))
+        assert all(torch.equal(p, q) for p, q in zip(*grads))
+
+
+def test_a_buffer_that_is_an_input_too():
+    class Counts(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.zeros(2))
+
+        def forward(self, x):
+            self.count.add_(1)
+            return (x + self.count,)
+    m, plain = Counts(), Counts()
+    compiled = aot_module_simplified(m, [torch.zeros(2)], nop)
+    for x, y in ((torch.ones(2), torch.ones(2)), (m.count, plain.count)):
+        assert torch.equal(compiled(x)[0], plain(y)[0]) and torch.equal(m.count, plain.count)
+
+
 def test_writes_within():
     def f(x, w):
         x = x * 2

@@ -2,11 +2,14 @@
 by other names: s0, s1, ... in the order in which they are made."""
 import math
 import operator
+import pickle
+import random
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch._subclasses import DataDependentOutputException, FakeTensor, FakeTensorMode
+from torch.fx.experimental import _expressions as expressions
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import (
     DimDynamic, GuardOnDataDependentSymNode, ShapeEnv, StatelessSymbolicContext, eval_guards, free_symbols, free_unbacked_symbols, guard_int,
@@ -52,6 +55,52 @@ def test_arithmetic(mode, env):
         a // 0
     with pytest.raises(RuntimeError, match="environments"):
         a + FakeTensorMode(shape_env=ShapeEnv()).from_tensor(torch.empty(7)).shape[0]
+
+
+def _random_value(g, depth, leaves):
+    """(an expression, the function of {symbol: value} that it is)"""
+    if not depth:
+        leaf = g.choice([*leaves, g.randint(-4, 4)])
+        return leaf, (lambda v: v[leaf]) if leaf in leaves else lambda v: leaf
+    name = g.choice(["add", "mul", "power", "FloorDiv", "Mod", "Max", "Min"])
+    a, of_a = _random_value(g, depth - 1, leaves)
+    if name == "power":
+        n = g.randint(0, 4)
+        return expressions.power(a, n), lambda v: of_a(v) ** n
+    b, of_b = _random_value(g, depth - 1, leaves)
+    make = getattr(expressions, name, None) or (lambda a, b: expressions.call(name, a, b))
+    plain = {"add": lambda a, b: a + b, "mul": lambda a, b: a * b, "FloorDiv": lambda a, b: a // b, "Mod": lambda a, b: a % b, "Max": max, "Min": min}[name]
+    return make(a, b), lambda v: plain(of_a(v), of_b(v))
+
+
+def test_normal_forms_and_intervals():
+    """An expression has the value of what it was made of, which lies in its interval, for symbols of any sign."""
+    g, leaves, seen = random.Random(0), [expressions.Symbol(n) for n in ("s0", "s1", "u0")], 0
+    while seen < 8000:
+        ranges = {s: (low, low + g.randint(0, 5)) for s, low in zip(leaves, (g.randint(-3, 3) for _ in leaves))}
+        try:
+            e, plain = _random_value(g, g.randint(1, 3), leaves)
+        except ZeroDivisionError:
+            continue
+        low, high = expressions.interval(e, ranges)
+        for _ in range(4):
+            values = {s: g.randint(*r) for s, r in ranges.items()}
+            try:
+                want = plain(values)
+            except ZeroDivisionError:
+                continue
+            seen += 1
+            assert expressions.number(e).evaluate(values) == want and low <= want <= high, (str(e), values, ranges)
+    s = leaves[0]
+    assert expressions.call("FloorDiv", expressions.call("FloorDiv", s, 2), -3).evaluate({s: 7}) == 7 // 2 // -3
+    assert expressions.interval(expressions.mul(s, expressions.power(leaves[2], 2)), {leaves[2]: (0, math.inf)}) == (-math.inf, math.inf)
+
+
+def test_zeros_keep_their_signs():
+    for zero in (0.0, -0.0):
+        e = expressions.call("FloatMul", expressions.call("ToFloat", expressions.Symbol("s0")), zero)
+        for again in (e, pickle.loads(pickle.dumps(e))):
+            assert math.copysign(1, again.evaluate({expressions.Symbol("s0"): 3})) == math.copysign(1, zero)
 
 
 def test_guards(mode, env):

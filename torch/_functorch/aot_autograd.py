@@ -150,6 +150,12 @@ def _compile(fn, flat_args, fw_compiler, bw_compiler, inference_compiler, partit
     return _training(forward, backward, sorted(written), count, fw_compiler, bw_compiler or fw_compiler, joint)
 
 
+def _overlaps(flat_args, written):
+    """Whether an input that is written shares its memory with another one: a graph without writes knows nothing of that."""
+    tensors = [(i, x) for i, x in enumerate(flat_args) if isinstance(x, torch.Tensor)]
+    return any(torch._C._same_storage(flat_args[i], x) for i in written for j, x in tensors if i != j)
+
+
 def _write_back(flat_args, written, values):
     with torch.no_grad():
         for i, value in zip(written, values):
@@ -169,6 +175,7 @@ def _inference(compiled, written, count):
             outputs = list(compiled([x.detach() if isinstance(x, torch.Tensor) else x for x in flat_args]))
         _write_back(flat_args, written, outputs[:len(written)])
         return outputs[len(written):]
+    run.written = written
     return run
 
 
@@ -224,7 +231,7 @@ def _training(forward, backward, written, count, fw_compiler, bw_compiler, joint
         outputs = list(CompiledFunction.apply(*flat_args))
         _write_back(flat_args, written, outputs[:len(written)])
         return outputs[len(written):]
-    run.forward_module, run.backward_module = forward, backward
+    run.forward_module, run.backward_module, run.written = forward, backward, written
     return run
 
 
@@ -242,6 +249,7 @@ def aot_function(fn, fw_compiler, bw_compiler=None, partition_fn=default_partiti
         inference_compiler: for calls without gradients.
 
     Each combination of shapes, types and wishes for gradients is traced once, as long as there are not more than MOST_FORMS.
+    A call in which an input that `fn` writes shares its memory with another input is one of `fn` itself.
     """
     if dynamic:
         raise NotImplementedError("aot_function: dynamic=True (sizes as symbols) is not there yet")
@@ -263,6 +271,8 @@ def aot_function(fn, fw_compiler, bw_compiler=None, partition_fn=default_partiti
                     cache.pop(list(cache)[0], None)
                 cache[key] = found
         compiled, out_spec = found
+        if compiled.written and _overlaps(flat, compiled.written):
+            return fn(*args, **kwargs)
         return pytree.tree_unflatten(compiled(flat), out_spec)
     return run
 
@@ -322,7 +332,10 @@ def aot_module_simplified(mod, args, fw_compiler, bw_compiler=None, partition_fn
 
     def forward(*runtime_args):
         now = {**dict(mod.named_parameters(remove_duplicate=False)), **dict(mod.named_buffers(remove_duplicate=False))}
-        return tuple(compiled([*[now[n] for n in names], *runtime_args]))
+        inputs = [*[now[n] for n in names], *runtime_args]
+        if compiled.written and _overlaps(inputs, compiled.written):
+            return tuple(flat(*inputs))
+        return tuple(compiled(inputs))
     forward.zero_grad = mod.zero_grad
     forward.named_parameters, forward.named_buffers = mod.named_parameters, mod.named_buffers
     return forward

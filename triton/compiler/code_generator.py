@@ -113,6 +113,7 @@ class Generator:
         self.debug = debug
         self.frames = []
         self.node = None
+        self.read = {}   # (what a constant was read of, its name): its value; see JITFunction.read
 
     @property
     def scope(self):
@@ -583,6 +584,7 @@ class Generator:
         for place in (fn.nonlocals, fn.globals):
             if name in place:
                 value = place[name]
+                self.noted(fn, name, value)
                 if isinstance(value, constexpr):
                     return value.value
                 if self.allowed_global(value, name, fn):
@@ -592,6 +594,11 @@ class Generator:
         if hasattr(builtins, name):
             return getattr(builtins, name)
         raise NameError(f"name {name!r} is not defined")
+
+    def noted(self, place, name, value):
+        """Remembers a constant that becomes part of the code."""
+        if isinstance(value, constexpr) or not isinstance(value, pytypes.ModuleType) and not callable(value):
+            self.read[place, name] = value
 
     @staticmethod
     def allowed_global(value, name, fn):
@@ -712,6 +719,8 @@ class Generator:
             return value if e.attr == "value" else getattr(S.to_tensor(value), e.attr)
         r = getattr(value, e.attr)
         if isinstance(r, constexpr):
+            if isinstance(value, pytypes.ModuleType):
+                self.noted(value, e.attr, r)
             return r.value
         if isinstance(value, pytypes.ModuleType) and is_number(r) and not value.__name__.startswith(("triton", "math")):
             raise NameError(f"{value.__name__}.{e.attr} is a global number; a kernel reads globals that are tl.constexpr")

@@ -140,6 +140,8 @@ def compile_kernel(fn, values, options, interpreted=False):
                 t = {2: T.int1, 11: T.int32, 12: T.int64, 13: T.uint64, 20: T.float32}[code]
                 scope[name] = tensor(g.program.parameter(t.elem, -1), t)
         g.run(fn, scope)
+    if g.read:
+        fn.read = {**fn.read, **g.read}   # another thread may be looking at it
     ir = listing(g.program)
     front = (time.perf_counter() - start) * 1000
     try:

@@ -75,6 +75,15 @@ def reinterpret(tensor, dtype):
     return tensor if getattr(tensor, "dtype", None) == dtype else TensorWrapper(tensor, dtype)
 
 
+_GONE = object()
+
+
+def _plain(x):
+    """What tells constants apart: 1 is not 1.0."""
+    x = unwrap(x)
+    return tuple(map(_plain, x)) if isinstance(x, tuple) else (type(x), repr(x) if isinstance(x, float) else x)
+
+
 def _argument(x):
     """What a launch takes for x."""
     x = unwrap(x)
@@ -128,6 +137,7 @@ class JITFunction(KernelInterface):
         self.cache = _C.TritonCache(tuple(self.arg_names), defaults, kinds, self._launch)
         self.hooked = _C.TritonCache(tuple(self.arg_names), defaults, kinds, self._launch)   # kernels of launches that hooks precede
         self.pre_run_hooks = []
+        self.read = {}   # constants of the program around it that its code has: {(jit function or module, name): value}
         self._debug_twin = None
         self.kernel = None
         functools.update_wrapper(self, fn)
@@ -161,7 +171,18 @@ class JITFunction(KernelInterface):
     def params(self):
         return [KernelParam(i, p, self) for i, p in enumerate(self.signature.parameters.values())]
 
+    def _look_again(self):
+        """RuntimeError where a constant that the kernel was compiled with is another one now."""
+        for (place, name), value in self.read.items():
+            spaces = (place.nonlocals, place.globals) if isinstance(place, JITFunction) else (vars(place),)
+            now = next((s[name] for s in spaces if name in s), _GONE)
+            if now is not value and _plain(now) != _plain(value):
+                raise RuntimeError(f"kernel {self.__name__} was compiled with {name} = {unwrap(value)!r}, which is "
+                                   f"{'gone' if now is _GONE else repr(unwrap(now))} now; pass it as a tl.constexpr argument, or define the kernel anew")
+
     def __getitem__(self, grid):
+        if self.read:
+            self._look_again()
         return _C.TritonLaunch(self.cache, grid)
 
     def __call__(self, *args, **kwargs):
@@ -173,6 +194,8 @@ class JITFunction(KernelInterface):
         self.cache.clear()   # launches that it knows do not pass through Python
 
     def device_caches_clear(self):
+        """Forgets the compiled kernels."""
+        self.read = {}
         self.cache.clear()
         self.hooked.clear()
 
@@ -188,7 +211,7 @@ class JITFunction(KernelInterface):
         return values, options
 
     def run(self, *args, grid, warmup=False, **kwargs):
-        return self._launch(grid, args, kwargs, True) if warmup else _C.TritonLaunch(self.cache, grid)(*args, **kwargs)
+        return self._launch(grid, args, kwargs, True) if warmup else self[grid](*args, **kwargs)
 
     def _checked(self):
         """This kernel with its device_asserts."""
@@ -198,6 +221,8 @@ class JITFunction(KernelInterface):
 
     def _launch(self, grid, args, kwargs, warmup=False):
         named = dict(kwargs)
+        if self.read:
+            self._look_again()
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
         values, options = self.bind(args, kwargs)

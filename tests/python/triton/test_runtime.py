@@ -226,6 +226,31 @@ def test_constexpr_globals():
     assert x.item() == 3
 
 
+def test_a_constant_that_changes_is_told(monkeypatch):
+    """Its old value is part of the code."""
+    number = tl.constexpr(3)
+
+    @triton.jit
+    def local_kernel(x):
+        tl.store(x, number)
+    x = torch.zeros(1)
+    for kernel in (local_kernel, global_kernel):
+        kernel[(1,)](x)
+        kernel[(1,)](x)
+        assert x.item() == 3
+    monkeypatch.setitem(globals(), "FACTOR", tl.constexpr(3))   # an equal one
+    global_kernel[(1,)](x)
+    number = tl.constexpr(4)
+    monkeypatch.setitem(globals(), "FACTOR", tl.constexpr(3.0))
+    for kernel in (local_kernel, global_kernel):
+        for launch in (lambda: kernel[(1,)](x), lambda: kernel.warmup(x, grid=(1,)), lambda: kernel.run(x, grid=(1,))):
+            with pytest.raises(RuntimeError, match="was compiled with .* = 3"):
+                launch()
+    local_kernel.device_caches_clear()
+    local_kernel[(1,)](x)
+    assert x.item() == 4
+
+
 def test_autotune_and_heuristics():
     calls = []
 

@@ -101,7 +101,7 @@ class Integer(Expr):
     is_number = True
 
     def __init__(self, value):
-        super().__init__(("number", type(value).__name__, value), frozenset())
+        super().__init__(("number", type(value).__name__, repr(value) if isinstance(value, float) else value), frozenset())   # 0.0 is not -0.0
         self.value = value
 
     @property
@@ -278,12 +278,12 @@ for _name in ("sqrt", "cos", "cosh", "sin", "sinh", "tan", "tanh", "asin", "acos
 
 @functools.lru_cache(maxsize=4096)
 def _number(kind, value):
-    return Integer(value)
+    return Integer(float(value) if kind is float else value)
 
 
 def number(value):
     """The expression of a number; expressions are given back."""
-    return value if isinstance(value, Expr) else _number(type(value), value)
+    return value if isinstance(value, Expr) else _number(type(value), repr(value) if type(value) is float else value)
 
 
 def terms_of(e):
@@ -404,7 +404,7 @@ def call(function, *args):
             if whole and len(whole) < len(terms_of(a)):
                 rest = {m: c for m, c in terms_of(a).items() if m not in whole}
                 return add(polynomial({m: c // b.value for m, c in whole.items()}), call("FloorDiv", polynomial(rest), b))
-        if isinstance(a, _Call) and a.function == "FloorDiv" and function == "FloorDiv" and b.is_number and a.args[1].is_number:
+        if isinstance(a, _Call) and a.function == "FloorDiv" and function == "FloorDiv" and b.is_number and b.value > 0 and a.args[1].is_number:
             return call("FloorDiv", a.args[0], mul(a.args[1], b))
     elif function in ("Max", "Min"):
         a, b = args
@@ -509,15 +509,10 @@ def interval(e, ranges):
             a, b = c, c
             for x, p in m:
                 r = interval(x, ranges)
-                if p % 2 == 0 and r[0] < 0:
-                    r = (0, max(abs(r[0]), abs(r[1])))
-                for _ in range(p):
-                    ends = [_product(u, v) for u in (a, b) for v in r]
-                    a, b = min(ends), max(ends)
-                    if p % 2 == 0 and r[0] == 0:
-                        break
-                if p % 2 == 0 and r[0] == 0:
-                    a, b = (0, inf) if c > 0 else (-inf, 0)
+                powers = [v ** p for v in r]
+                r = min(powers) if p % 2 or not r[0] < 0 < r[1] else 0, max(powers)
+                ends = [_product(u, v) for u in (a, b) for v in r]
+                a, b = min(ends), max(ends)
             low, high = low + a, high + b
         return low, high
     f = e.function
@@ -681,7 +676,7 @@ def _order(symbol):
 def _restored(key):
     kind = key[0]
     if kind == "number":
-        return number(key[2])
+        return number(float(key[2]) if key[1] == "float" else key[2])
     if kind == "symbol":
         return Symbol(key[1], key[2])
     if kind == "sum":
