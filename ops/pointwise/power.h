@@ -45,9 +45,11 @@ struct PowTensorScalar : pointwise<PowTensorScalar> {
     check_fits("pow", args[1].scalar(), compute);
   }
   template <class V, int M> static constexpr V fn(V x, V e) {
-    if constexpr (M == 1) return V(x * x);
-    else if constexpr (M == 2) return V(V(x * x) * x);
+    if constexpr (is_number_v<V> && M == 1) return wrapped_product(x, x);
+    else if constexpr (is_number_v<V> && M == 2) return wrapped_product(wrapped_product(x, x), x);
     else if constexpr (is_number_v<V>) return math::int_pow(x, e);
+    else if constexpr (M == 1) return V(x * x);
+    else if constexpr (M == 2) return V(V(x * x) * x);
     else if constexpr (M == 3) return math::sqrt(x);
     else if constexpr (M == 4) return k<V>(1) / math::sqrt(x);
     else if constexpr (M == 5) return k<V>(1) / x;
