@@ -186,3 +186,10 @@ def test_what_has_no_functional_form():
         functionalize(grow)(torch.ones(3))
     with pytest.raises(RuntimeError):
         functionalize(lambda a: a[:1].expand(3, 4).add_(1))(torch.ones(3, 4))
+
+
+def test_overloads_of_writes_named_otherwise():
+    x, y = torch.rand(3), torch.rand(3)
+    for f in (lambda x, y: x.clone().pow_(y), lambda x, y: x.clone().pow_(2), lambda x, y: torch.pow(x, y, out=torch.empty(3)),
+              lambda x, y: torch.ops.aten._index_put_impl_(x.clone(), [torch.tensor([1, 1])], y[:2], True)):
+        assert torch.equal(torch.func.functionalize(f)(x, y), f(x, y))

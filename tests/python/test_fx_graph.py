@@ -353,3 +353,13 @@ def test_mapping_arguments():
     assert fx.map_arg((x, [1, y], {"k": z}, slice(x, None)), lambda n: n.name) == ("x", [1, "add"], {"k": "relu"}, slice("x", None))
     assert fx.node.map_aggregate(Pair(1, 2), lambda v: v + 1) == Pair(2, 3)
     assert type(fx.node.map_aggregate([1], lambda v: v)) is immutable_list
+
+
+def test_an_overload_whose_name_is_a_word_of_python():
+    from torch.fx.experimental.proxy_tensor import make_fx
+    graph = make_fx(lambda x: x.clone().random_(-3, 4))(torch.zeros(50))
+    assert "getattr(torch.ops.aten.random_, 'from')" in graph.code
+    torch.manual_seed(0)
+    got = graph(torch.zeros(50))
+    torch.manual_seed(0)
+    assert torch.equal(got, torch.zeros(50).random_(-3, 4))

@@ -92,6 +92,9 @@ def functional_form(func):
         packet, _, wanted = special.partition(".")
         packet = getattr(aten, packet, None)
         found = getattr(packet, wanted or "default", None) if packet is not None else None
+    elif (known := torch._C._op_info(func._full))["form"] != "functional":   # the registry derived it from that one
+        packet, _, wanted = known["functional"].partition(".")
+        found = getattr(getattr(aten, packet), wanted or "default")
     elif name.endswith("_") and not name.endswith("__"):
         packet = getattr(aten, name[:-1], None)
         if packet is not None:
