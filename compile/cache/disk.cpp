@@ -1,5 +1,6 @@
 #include "compile/cache/disk.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -7,10 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "compile/llvm/machine.h"
 #include "core/no_fork.h"
@@ -153,6 +156,27 @@ Header header_of(const std::string& name, const std::string& object) {
   return h;
 }
 
+constexpr size_t kMostFiles = 8192;
+
+// Where there are more files, those go that were neither read nor written for longest, until three quarters are left.
+void trim() {
+  DIR* d = opendir(directory().c_str());
+  if (!d) return;
+  std::vector<std::string> names;
+  while (const dirent* e = readdir(d)) {
+    const std::string_view n(e->d_name);
+    if (n.ends_with(".o") || n.ends_with(".tmp")) names.emplace_back(n);
+  }
+  if (names.size() > kMostFiles) {
+    std::vector<std::pair<int64_t, const std::string*>> used;
+    for (const std::string& n : names)
+      if (struct stat s; fstatat(dirfd(d), n.c_str(), &s, AT_SYMLINK_NOFOLLOW) == 0) used.emplace_back(std::max<int64_t>(s.st_atime, s.st_mtime), &n);
+    std::sort(used.begin(), used.end());
+    for (size_t i = 0; i + kMostFiles / 4 * 3 < used.size(); ++i) unlinkat(dirfd(d), used[i].second->c_str(), 0);
+  }
+  closedir(d);
+}
+
 }  // namespace
 
 std::string name_of(const tile::Program& p) {
@@ -208,6 +232,7 @@ bool find(const std::string& name, std::string* object) {
 void keep(const std::string& name, const std::string& object) {
   if (name.empty() || directory().empty()) return;
   static std::atomic<int> counter{0};
+  if (counter % 64 == 0) trim();
   const std::string to = directory() + "/" + name + ".o", aside = to + "." + std::to_string(getpid()) + "." + std::to_string(counter++) + ".tmp";
   const int f = open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (f < 0) return;

@@ -187,6 +187,24 @@ def test_a_full_disk(good, tmp_path):
         subprocess.run(["umount", tmp_path], check=True)
 
 
+def test_the_number_of_entries_has_a_bound(good, tmp_path):
+    """The oldest give way, and what a process left unfinished."""
+    folder, value, made = good
+    shutil.copytree(folder, tmp_path / "full")
+    kernels = tmp_path / "full" / "kernels"
+    for i in range(8300):
+        f = kernels / (f"{i:032x}.o" if i % 2 else f"{i:032x}.o.1.0.tmp")
+        f.touch()
+        os.utime(f, (1e9 + i, 1e9 + i))
+    (kernels / "note.txt").write_text("another's")
+    (kernels / entries(folder)[0].name).unlink()   # so that one is added
+    assert run(at(tmp_path / "full")) == [[value, 1, made - 1]]
+    left = sorted(p.name for p in kernels.iterdir())
+    assert len(left) == 6144 + 2 and "note.txt" in left
+    assert f"{8299:032x}.o" in left and f"{0:032x}.o.1.0.tmp" not in left
+    assert sum(p.stat().st_size > 60 for p in kernels.glob("*.o")) == made
+
+
 def test_writers_at_the_same_time(good, tmp_path):
     """Processes that write the same entries while another damages them."""
     folder, value, made = good
