@@ -82,8 +82,9 @@ TEST(FirstUse, IsWholeInAChild) {
   struct Slow {
     int a = 0, b = 0;
   };
+  static FirstUse<Slow> values[20];   // what they made is never destroyed
   for (int i = 0; i < 20 && !HasFailure(); ++i) {
-    auto& value = *new FirstUse<Slow>;
+    auto& value = values[i];
     std::atomic<bool> begun{false};
     auto get = [&]() -> Slow& {
       return value.get([&] {
@@ -100,7 +101,7 @@ TEST(FirstUse, IsWholeInAChild) {
 }
 
 TEST(FirstUse, WhatItsMakerRaisesIsNotKept) {
-  FirstUse<int> value;
+  static FirstUse<int> value;
   EXPECT_THROW(value.get([]() -> int { throw std::runtime_error("no"); }), std::runtime_error);
   EXPECT_EQ(value.get([] { return 5; }), 5);
   EXPECT_EQ(value.get([] { return 6; }), 5);
