@@ -3,7 +3,7 @@ is shared, containers of every kind. Played as in test_compile_stale.py."""
 import pytest
 
 from python.compiling import fresh  # noqa: F401
-from python.test_compile_stale import equal, play
+from python.test_compile_stale import check_alike
 import torch
 
 CASES = {
@@ -129,13 +129,7 @@ CASES = {
 @pytest.mark.parametrize("backend", ["eager", "inductor"])
 @pytest.mark.parametrize("name", CASES)
 def test_nothing_stale(name, backend, capfd):
-    code, changes = CASES[name]
-    wanted, seen = play(code, changes, lambda f: f)
-    printed = capfd.readouterr().out
-    found, seen_compiled = play(code, changes, lambda f: torch.compile(f, backend=backend))
-    assert equal(found, wanted), f"\ncompiled {found}\nas it is {wanted}"
-    assert equal(seen_compiled, seen)
-    assert capfd.readouterr().out == printed
+    check_alike(*CASES[name], backend, capfd)
 
 
 @pytest.mark.parametrize("backend", ["eager", "inductor"])

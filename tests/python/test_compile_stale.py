@@ -218,16 +218,20 @@ def play(code, changes, compiler):
     return told, copy.copy(world["seen"])
 
 
-@pytest.mark.parametrize("backend", ["eager", "inductor"])
-@pytest.mark.parametrize("name", CASES)
-def test_nothing_stale(name, backend, capfd):
-    code, changes = CASES[name]
+def check_alike(code, changes, backend, capfd):
+    """Compiled, the code gives, sees and prints what it does as it is, before and after each change."""
     wanted, seen = play(code, changes, lambda f: f)
     printed = capfd.readouterr().out
     found, seen_compiled = play(code, changes, lambda f: torch.compile(f, backend=backend))
     assert equal(found, wanted), f"\ncompiled {found}\nas it is {wanted}"
     assert equal(seen_compiled, seen)
     assert capfd.readouterr().out == printed
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_stale(name, backend, capfd):
+    check_alike(*CASES[name], backend, capfd)
 
 
 def test_enough_cases():
