@@ -37,7 +37,7 @@ template <class V> FB_INLINE V gelu(V x) {
     const V tail = detail::pow2_fraction((shift - t) - w) * detail::pow2_of_bits<V>(bits(t));
     return x * select(x < k<V>(0), tail, k<V>(1) - tail);
   } else {
-    return k<V>(0.5) * x * (k<V>(1) + erf(x * k<V>(0x1.6a09e667f3bcdp-1)));
+    return k<V>(0.5) * x * erfc(x * k<V>(-0x1.6a09e667f3bcdp-1));
   }
 }
 

@@ -1,5 +1,6 @@
 // Integer arithmetic that PyTorch defines where C++ does not: division by zero raises, overflow wraps.
 #pragma once
+#include <cstdint>
 #include <type_traits>
 
 #include "core/error.h"
@@ -39,6 +40,15 @@ template <class T> requires std::is_integral_v<T> constexpr T left_over(T a, T b
 template <class T> requires std::is_integral_v<T> constexpr T wrapped_product(T a, T b) { return T(uint64_t(a) * uint64_t(b)); }
 template <class T> requires std::is_integral_v<T> constexpr T wrapped_minus(T a) { return T(0 - uint64_t(a)); }
 template <class T> requires std::is_integral_v<T> constexpr double in_f64(T a) { return double(a); }
+// In every domain of numbers; only built-in integers must be told to wrap.
+template <class V> constexpr V wrapped_sum(V a, V b) {
+  if constexpr (std::is_integral_v<V>) return V(uint64_t(a) + uint64_t(b));
+  else return V(a + b);
+}
+template <class V> constexpr V wrapped_difference(V a, V b) {
+  if constexpr (std::is_integral_v<V>) return V(uint64_t(a) - uint64_t(b));
+  else return V(a - b);
+}
 
 }  // namespace fb
 

@@ -6,7 +6,6 @@
 #include "ops/math/fits.h"
 #include "ops/math/integer.h"
 #include "ops/math/math.h"
-#include "ops/math/wrapped_sum.h"
 
 namespace fb::cards {
 
