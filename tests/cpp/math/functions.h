@@ -13,14 +13,14 @@
 #include "tests/cpp/math/references.h"
 
 #define FB_EXPONENTIALS(F, S)                   \
-  F(exp, std::exp(x), 0.89, 1, -750, 720)      \
+  F(exp, std::exp(x), 0.91, 1, -750, 720)      \
   F(exp2, std::exp2(x), 0.9, 0.95, -1080, 1030) \
   F(expm1, std::expm1(x), 1.51, 1.7, -50, 710)  \
   F(log, std::log(x), 0.94, 0.95, 0, 3)         \
   F(log2, std::log2(x), 1.3, 1.3, 0, 3)         \
   F(log10, std::log10(x), 1.06, 1.1, 0, 3)       \
   F(log1p, std::log1p(x), 1.0, 1.0, -1, 3)      \
-  F(sigmoid, (x < -40 ? std::exp(x) : 1 / (1 + std::exp(-x))), 0.97, 0.95, -750, 40)
+  F(sigmoid, (x < -40 ? std::exp(x) : 1 / (1 + std::exp(-x))), 0.99, 0.95, -750, 40)
 
 #define FB_TRIGONOMETRY(F, S)              \
   F(sin, std::sin(x), 0.8, 0.8, -100, 100) \
