@@ -189,6 +189,8 @@ void check_out_memory(const OpEntry& op, const Value* args, int nargs, int nout)
     for (int k = 0; k < i; ++k)
       FB_CHECK(to.numel() == 0 || !may_overlap(to, args[nargs + k].tensor()), op.schema.name, ": two of the tensors in out, of shapes ",
                args[nargs + k].tensor().sizes(), " and ", to.sizes(), ", share memory");
+    FB_CHECK(!(forms & form::out_single) || to.numel() == 0 || !has_internal_overlap(to), op.schema.name, ": several elements of out, of shape ", to.sizes(),
+             " and strides ", to.strides(), ", are one place in memory");
     if (!(forms & (form::out_apart | form::out_same_or_apart)) || to.numel() == 0) continue;
     for (uint64_t m = op.functional->schema.tensor_mask; m; m &= m - 1) {
       const Value& v = args[__builtin_ctzll(m)];

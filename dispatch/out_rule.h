@@ -9,4 +9,5 @@ constexpr uint32_t out_exact = uint32_t(1) << 27;         // of pointwise cards:
 constexpr uint32_t out_converts = uint32_t(1) << 26;      // the result is converted to the type of out
 constexpr uint32_t out_apart = uint32_t(1) << 25;         // out shares no memory with what is read
 constexpr uint32_t out_same_or_apart = uint32_t(1) << 24; // out is one of the tensors that are read, or apart from them
+constexpr uint32_t out_single = uint32_t(1) << 21;        // no two elements of out are one place, even where it gets another shape
 }  // namespace fb::form

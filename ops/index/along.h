@@ -23,7 +23,7 @@ template <class I> SmallVec<I, 6> with_size(Span<I> sizes, int64_t dim, std::typ
 
 struct index_select : structured<index_select, symbolic> {
   static constexpr auto schema = "index_select(Tensor self, int dim, Tensor index) -> Tensor";
-  static constexpr uint32_t forms = structured<index_select>::forms | form::out_apart;
+  static constexpr uint32_t forms = structured<index_select>::forms | form::out_apart | form::out_single;
   static constexpr uint64_t linear_in = arguments(0);
   template <class T> static T meta(const T& self, int64_t dim, const T& index) {
     check_index_vector("index_select", index);
@@ -168,7 +168,7 @@ FB_CARD(index_fill_tensor_)
 
 struct take : lowered<take> {
   static constexpr auto schema = "take(Tensor self, Tensor index) -> Tensor";
-  static constexpr uint32_t forms = lowered<take>::forms | form::out_apart;
+  static constexpr uint32_t forms = lowered<take>::forms | form::out_apart | form::out_single;
   static Tensor lowering(const Tensor& self, const Tensor& index) {
     FB_CHECK(index.dtype() == DType::i64, "take: index is ", index.dtype(), ", it must be int64");
     const Tensor flat = op<"_unsafe_index">(op<"reshape">(self, Ints{-1}), std::vector<Tensor>{op<"reshape">(index, Ints{-1})});

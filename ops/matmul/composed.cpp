@@ -173,7 +173,8 @@ Tensor matrix_power::body(const Tensor& a, int64_t n) {
   FB_CHECK(a.ndim() >= 2 && a.sizes()[a.ndim() - 1] == a.sizes()[a.ndim() - 2], "linalg.matrix_power: expected square matrices, got shape ", a.sizes());
   if (n == 0) {
     const Tensor eye = op<"eye">(a.sizes().back(), a.dtype(), std::nullopt, a.device());
-    return op<"clone">(op<"expand">(eye, a.sizes()), MemoryFormat::contiguous);
+    // Written, so that the result has a history where a has one.
+    return op<"copy_">(op<"clone">(a, MemoryFormat::contiguous), eye);
   }
   Tensor base = n < 0 ? op<"linalg_inv">(a) : a, r;
   uint64_t e = n < 0 ? 0 - uint64_t(n) : uint64_t(n);

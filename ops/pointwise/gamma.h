@@ -58,7 +58,11 @@ FB_CARD(Polygamma)
 struct PolygammaInPlace : composite<PolygammaInPlace> {
   static constexpr auto schema = "polygamma_(Tensor(a!) self, int n) -> Tensor(a!)";
   static constexpr uint32_t forms = form::method;
-  static Tensor body(const Tensor& self, int64_t n) { return op<"copy_">(self, op<"polygamma">(n, op<"clone">(self))); }
+  static Tensor body(const Tensor& self, int64_t n) {
+    FB_CHECK(!is_integral(self.dtype(), true), "polygamma_: self is of type ", self.dtype(), " and shape ", self.sizes(),
+             ", the result is floating and cannot be written to it");
+    return op<"copy_">(self, op<"polygamma">(n, op<"clone">(self)));
+  }
 };
 FB_CARD(PolygammaInPlace)
 

@@ -27,6 +27,20 @@ template <class V> V exponent_slope(const V& g, const V& x, const V& e, const V&
   } else return select((x == k<V>(0)) & (e >= k<V>(0)), k<V>(0), g * (y * math::log(x)));
 }
 
+// Before the numbers, so that a tensor without dimensions is a tensor.
+struct PowTensorTensor : pointwise<PowTensorTensor> {
+  static constexpr auto schema = "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor";
+  static constexpr auto aliases = "_.Tensor";
+  static constexpr auto grad_name = "PowBackward1";
+  static constexpr uint32_t types = types::floating | types::complex | types::integral;
+  template <class V> static constexpr V fn(V x, V e) { return power_of(x, e); }
+  template <class V> static V vjp0(upstream<V> g, operand<0, V> x, operand<1, V> e) { return power_slope<V>(g, x, e); }
+  template <class V> static V vjp1(upstream<V> g, operand<0, V> x, operand<1, V> e, value<V> y) {
+    return exponent_slope<V>(g, x, e, y);
+  }
+};
+FB_CARD(PowTensorTensor)
+
 struct PowTensorScalar : pointwise<PowTensorScalar> {
   static constexpr auto schema = "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor";
   static constexpr auto aliases = "_.Scalar";
@@ -71,19 +85,6 @@ input ** exponent, with broadcasting and type promotion; either may be a number.
 negative number; a tensor of negative integer exponents gives 0 but for bases 1 and -1.)";
 };
 FB_CARD(PowTensorScalar)
-
-struct PowTensorTensor : pointwise<PowTensorTensor> {
-  static constexpr auto schema = "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor";
-  static constexpr auto aliases = "_.Tensor";
-  static constexpr auto grad_name = "PowBackward1";
-  static constexpr uint32_t types = types::floating | types::complex | types::integral;
-  template <class V> static constexpr V fn(V x, V e) { return power_of(x, e); }
-  template <class V> static V vjp0(upstream<V> g, operand<0, V> x, operand<1, V> e) { return power_slope<V>(g, x, e); }
-  template <class V> static V vjp1(upstream<V> g, operand<0, V> x, operand<1, V> e, value<V> y) {
-    return exponent_slope<V>(g, x, e, y);
-  }
-};
-FB_CARD(PowTensorTensor)
 
 struct PowScalar : pointwise<PowScalar> {
   static constexpr auto schema = "pow.Scalar(Scalar self, Tensor exponent) -> Tensor";

@@ -64,7 +64,7 @@ FB_CARD(mode)
 struct kthvalue : structured<kthvalue, symbolic> {
   static constexpr auto schema = "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)";
   static constexpr auto aliases = ".values";
-  static constexpr uint32_t forms = structured<kthvalue>::forms | form::out_same_or_apart;
+  static constexpr uint32_t forms = structured<kthvalue>::forms | form::out_apart;
   template <class T> static std::array<T, 2> meta(const T& self, int64_t k, int64_t dim, bool keepdim) {
     const int64_t d = wrap_dim(dim, self.ndim());
     const typename T::Int n = self.ndim() ? self.sizes()[d] : typename T::Int(1);

@@ -31,10 +31,21 @@ Tensor cumprod_gradient(const Tensor& g, const Tensor& self, const Tensor& resul
 Tensor logcumsumexp_gradient(const Tensor& g, const Tensor& self, const Tensor& result, int64_t dim) {
   if (self.ndim() == 0 || self.numel() == 0) return g;
   auto behind = [&](const Tensor& x) { return op<"flip">(op<"logcumsumexp">(op<"flip">(x, Dims{dim}), dim), Dims{dim}); };
-  if (self.is_complex()) return op<"mul">(conj(op<"exp">(self)), sum_from_behind(op<"mul">(g, conj(op<"exp">(-result))), dim));
-  // Positive and negative parts of g apart, in logarithms.
   const Tensor least = op<"full_like">(g, Scalar(-std::numeric_limits<double>::infinity()));
-  const Tensor one = op<"ones_like">(g), none = op<"zeros_like">(result);
+  const Tensor one = op<"ones_like">(g);
+  if (self.is_complex()) {
+    // conj(x_i) + log of the sum of g_j e^-conj(y_j): the exponentials alone would overflow.
+    const Tensor real = op<"real">(result), falls = op<"eq">(real, op<"real">(least)), level = op<"where">(falls, op<"zeros_like">(result), result);
+    const Tensor something = op<"ne">(g, Scalar(0)), log_g = op<"where">(something, op<"log">(op<"where">(something, g, one)), least);
+    const Tensor all = op<"exp">(op<"add">(behind(op<"sub">(log_g, conj(level))), conj(self)));
+    if (!tls.grad_enabled) return all;
+    // As below, for elements of g that are 0.
+    const Tensor zeros = op<"where">(something, op<"zeros_like">(g), g), top = op<"detach">(op<"amax">(op<"real">(level), Dims{dim}, true));
+    const Tensor drop = op<"sub">(top, level), bounded = op<"where">(op<"gt">(op<"real">(drop), Scalar(80)), op<"zeros_like">(drop), drop);
+    return op<"add">(all, op<"mul">(conj(op<"exp">(op<"sub">(self, top))), sum_from_behind(op<"mul">(zeros, conj(op<"exp">(bounded))), dim)));
+  }
+  // Positive and negative parts of g apart, in logarithms.
+  const Tensor none = op<"zeros_like">(result);
   auto log_where = [&](const Tensor& mask, const Tensor& x) { return op<"where">(mask, op<"log">(op<"where">(mask, x, one)), least); };
   const Tensor up = log_where(op<"gt">(g, Scalar(0)), g), down = log_where(op<"lt">(g, Scalar(0)), op<"neg">(g));
   // A result of -inf is a sum of nothing; taken as it is, it would turn the second derivative into NaN.

@@ -100,6 +100,20 @@ def test_one_element_that_stands_in_many_places_is_not_written(call):
         call(torch.zeros(x.shape[-1]).expand(x.shape))
 
 
+@pytest.mark.parametrize("call", [lambda o: torch.index_select(x, 1, torch.tensor([0, 1]), out=o), lambda o: torch.take(x, torch.tensor([0, 1]), out=o)])
+def test_one_element_in_many_places_of_another_shape(call):
+    with pytest.raises(RuntimeError, match="one place in memory"):
+        call(torch.zeros(6).expand(2, 6))
+
+
+def test_polygamma_of_integers_is_not_written_in_place():
+    for of in (torch.int64, torch.uint8, torch.bool):
+        a = torch.ones(3, dtype=of)
+        with pytest.raises(RuntimeError, match="polygamma_.*shape"):
+            a.polygamma_(1)
+        assert torch.equal(a, torch.ones(3, dtype=of))
+
+
 CUBE = torch.arange(1.0, 25.0).view(2, 3, 4)
 REPEATED = {  # a call, what it writes to, and what PyTorch leaves there: a reduction takes in all that comes to one place
     "sum": (lambda o: torch.sum(CUBE, 1, out=o), torch.zeros(1, 4).expand(2, 4), [[66.0, 72, 78, 84]] * 2),
@@ -186,7 +200,7 @@ def test_two_results(i):
 @pytest.mark.parametrize("call", [
     lambda a, o: torch.gather(a, 1, places, out=o), lambda a, o: torch.scatter(a, 1, places, a, out=o),
     lambda a, o: torch.index_add(a, 0, first, a[:2], out=o), lambda a, o: torch.index_copy(a, 0, first, a[:2], out=o),
-    lambda a, o: torch.take(a, places, out=o),
+    lambda a, o: torch.take(a, places, out=o), lambda a, o: torch.kthvalue(a, 1, 0, True, out=(o, torch.empty(0, dtype=torch.long))),
 ])
 def test_out_apart_from_what_is_read(call):
     a = x.clone()

@@ -66,6 +66,15 @@ def test_powers(exponent, grad):
     same(g, grad)
 
 
+def test_exponent_without_dimensions_is_a_tensor():
+    for base in (torch.tensor(6), torch.tensor([6]), torch.tensor([6], dtype=torch.uint8)):
+        assert torch.pow(base, torch.tensor(-8)).sum() == 0
+    assert torch.tensor([1, -1, 3]).pow_(torch.tensor(-3)).tolist() == [1, -1, 0]
+    assert torch.tensor(-8).__rpow__(torch.tensor(6)) == 0
+    with pytest.raises(RuntimeError, match="exponent"):
+        torch.tensor([6]).pow_(-8)
+
+
 def test_power_of_two_tensors_at_zero():
     _, (gx, ge) = value_and_grad(torch.pow, [0.0, 1.0, 0.0, -2.0], [0.0, 1.0, 2.0, 3.0])
     same(gx, [0, 1, 0, 12])

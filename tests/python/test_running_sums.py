@@ -59,3 +59,17 @@ def test_gradient_of_logcumsumexp_is_linear_where_it_is_zero(place):
     loss = [lambda z, f=f: ((f(z) - place) ** 2).sum() for f in (lambda z: z.logcumsumexp(1), by_definition)]
     got, want = (torch.autograd.functional.hvp(f, x, v)[1] for f in loss)
     torch.testing.assert_close(got, want, rtol=1e-10, atol=1e-12)
+
+
+def test_gradient_of_complex_logcumsumexp_far_from_one():
+    """Equal numbers: what comes to the i-th of n is the sum of 1 / j, i <= j <= n. exp(10000) is no number."""
+    z = torch.full((5,), 1e4, dtype=torch.complex128, requires_grad=True)
+    z.logcumsumexp(0).backward(torch.ones_like(z))
+    torch.testing.assert_close(z.grad, torch.tensor([137 / 60, 77 / 60, 47 / 60, 9 / 20, 1 / 5], dtype=torch.complex128))
+    z = torch.tensor([-1e4, 1e4], dtype=torch.complex128, requires_grad=True)
+    z.logcumsumexp(0).backward(torch.tensor([1j, 2.0], dtype=torch.complex128))
+    torch.testing.assert_close(z.grad, torch.tensor([1j, 2], dtype=torch.complex128))
+    z = torch.tensor([0.3 + 1j, -0.5, 0.2 - 2j], dtype=torch.complex128, requires_grad=True)
+    g = torch.tensor([1.0, 0, 2j], dtype=torch.complex128)   # linear where it is zero, too
+    assert torch.autograd.gradcheck(lambda a: a.logcumsumexp(0), z)
+    assert torch.autograd.gradcheck(lambda b: torch.autograd.grad(z.logcumsumexp(0), z, b, create_graph=True)[0], g.requires_grad_())
