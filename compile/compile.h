@@ -30,6 +30,7 @@ struct Compiler {
   // eager one. Below autograd. Raises NotImplementedError where accepts says no.
   void (*run)(const OpEntry& op, const Value* args, Results& out);
   Statistics (*statistics)();
+  void (*keep_on_disk)(bool on);  // whether code is read from disk and left there, where the environment lets it
   const triton::Table* triton;   // kernels of the Triton language
 
   Compiled* (*make)(Graph g);

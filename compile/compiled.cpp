@@ -4,6 +4,7 @@
 #include <shared_mutex>
 
 #include "autograd/node.h"
+#include "compile/cache/disk.h"
 #include "compile/fuse/parts.h"
 #include "compile/fuse/plan.h"
 #include "compile/fuse/reductions.h"
@@ -159,6 +160,6 @@ void run(const OpEntry& op, const Value* args, Results& out) {
 
 extern "C" [[gnu::visibility("default")]] const fb::compile::Compiler* fb_compiler() {
   using namespace fb::compile;
-  static constexpr Compiler c{accepts, run, statistics, &fb::triton::table, make, drop, call, describe};
+  static constexpr Compiler c{accepts, run, statistics, cache::use, &fb::triton::table, make, drop, call, describe};
   return &c;
 }

@@ -214,7 +214,16 @@ PyObject* statistics(PyObject*, PyObject*) {
                        static_cast<long long>(s.known));
   FB_PY_END(nullptr)
 }
-PyMethodDef functions[] = {{"_compile_statistics", statistics, METH_NOARGS, "_compile_statistics() -> dict\n\nKernels made by this process, and what they took."}, {}};
+PyObject* keep_on_disk(PyObject*, PyObject* on) {
+  FB_PY_BEGIN
+  const int yes = PyObject_IsTrue(on);
+  if (yes < 0) return nullptr;
+  compile::compiler().keep_on_disk(yes != 0);
+  Py_RETURN_NONE;
+  FB_PY_END(nullptr)
+}
+PyMethodDef functions[] = {{"_compile_on_disk", keep_on_disk, METH_O, "_compile_on_disk(on): whether machine code is read from disk and left there."},
+                           {"_compile_statistics", statistics, METH_NOARGS, "_compile_statistics() -> dict\n\nKernels made by this process, and what they took."}, {}};
 
 }  // namespace
 

@@ -15,6 +15,7 @@ except ModuleNotFoundError as _error:
 from torch._C import *  # noqa: F403 - dtypes, Size, device, Generator, tensor() and the like
 from torch._C import _VariableFunctions  # noqa: F401
 from torch import _forks  # noqa: F401 - before other threads can load submodules
+from torch import _lazy_core  # noqa: F401
 from torch.version import __version__  # noqa: F401
 from torch._tensor import Tensor  # noqa: F401
 

@@ -106,6 +106,8 @@ const Library& library() {
 
 bool own(const struct stat& s) { return s.st_uid == geteuid() && !(s.st_mode & (S_IWGRP | S_IWOTH)); }
 
+std::atomic<bool> in_use{true};
+
 // Empty where there is none.
 const std::string& directory() {
   static constinit FirstUse<const std::string> d;
@@ -207,8 +209,10 @@ std::string name_of(const tile::Program& p) {
   return text;
 }
 
+void use(bool on) { in_use.store(on, std::memory_order_relaxed); }
+
 bool find(const std::string& name, std::string* object) {
-  if (name.empty() || directory().empty()) return false;
+  if (!in_use.load(std::memory_order_relaxed) || name.empty() || directory().empty()) return false;
   const int f = open((directory() + "/" + name + ".o").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (f < 0) return false;
   struct stat s;
@@ -230,7 +234,7 @@ bool find(const std::string& name, std::string* object) {
 }
 
 void keep(const std::string& name, const std::string& object) {
-  if (name.empty() || directory().empty()) return;
+  if (!in_use.load(std::memory_order_relaxed) || name.empty() || directory().empty()) return;
   static std::atomic<int> counter{0};
   if (counter % 64 == 0) trim();
   const std::string to = directory() + "/" + name + ".o", aside = to + "." + std::to_string(getpid()) + "." + std::to_string(counter++) + ".tmp";

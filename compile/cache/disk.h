@@ -15,4 +15,7 @@ bool find(const std::string& name, std::string* object);
 // Does nothing where the directory cannot be written.
 void keep(const std::string& name, const std::string& object);
 
+// Off: nothing is found and nothing kept from here on.
+void use(bool on);
+
 }  // namespace fb::compile::cache

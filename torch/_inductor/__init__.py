@@ -3,14 +3,18 @@ from .compile_fx import compile, compile_fx
 
 __all__ = ["check_options", "compile", "compile_fx", "list_mode_options", "list_options"]
 
-# What programs set, with the types. The machine code is the same with any of them.
-_OPTIONS = {"epilogue_fusion": bool, "max_autotune": bool, "fallback_random": bool, "shape_padding": bool, "triton.cudagraphs": bool,
-            "trace.enabled": bool, "trace.graph_diagram": bool, "coordinate_descent_tuning": bool}
+
+def __getattr__(name):
+    if name == "config":   # on first use
+        import importlib
+        return importlib.import_module("torch._inductor.config")
+    raise AttributeError(f"module 'torch._inductor' has no attribute {name!r}")
 
 
 def list_options():
-    """The names that torch.compile(options={name: value}) knows."""
-    return sorted(_OPTIONS)
+    """The names that torch.compile(options={name: value}) knows: those of torch._inductor.config."""
+    from . import config
+    return sorted(config.get_config_copy())
 
 
 def list_mode_options(mode=None, dynamic=None):
@@ -20,10 +24,14 @@ def list_mode_options(mode=None, dynamic=None):
 
 
 def check_options(options):
-    """RuntimeError for an option that is not known, or a value of another type."""
+    """RuntimeError for an option that is not known, or a value of another type; NotImplementedError for what has one value only."""
+    from . import config
+    known = config.get_config_copy()
     for name, value in options.items():
-        kind = _OPTIONS.get(name.replace("-", "_"))
-        if kind is None:
+        name = name.replace("-", "_")
+        if name not in known:
             raise RuntimeError(f"the compiler has no option {name!r}; torch._inductor.list_options() has {', '.join(list_options())}")
-        if type(value) is not kind:
-            raise RuntimeError(f"the option {name!r} takes a {kind.__name__}, but got {value!r} of type {type(value).__name__}")
+        default = known[name]
+        if default is not None and type(value) is not type(default):
+            raise RuntimeError(f"the option {name!r} takes a {type(default).__name__}, but got {value!r} of type {type(value).__name__}")
+        config._refuse(name, value)
