@@ -468,3 +468,11 @@ def test_old_states_gain_what_they_lack():
     n = nn.ReLU.__new__(nn.ReLU)
     n.__setstate__(state)
     assert n(torch.tensor([-1.0])).item() == 0 and n._non_persistent_buffers_set == set()
+
+
+def test_arguments_of_to():
+    parse = torch._C._nn._parse_to
+    assert parse(torch.float64) == (None, torch.float64, False, None)
+    assert parse("cpu", torch.half, True) == (torch.device("cpu"), torch.half, True, None)
+    assert parse(torch.ones(1)) == (torch.device("cpu"), torch.float32, False, None)
+    assert parse("cpu", memory_format=torch.channels_last) == (torch.device("cpu"), None, False, torch.channels_last)

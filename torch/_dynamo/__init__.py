@@ -12,7 +12,7 @@ from .eval_frame import disable, reset
 
 __all__ = ["allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "explain", "graph_break", "is_compiling", "is_dynamo_supported",
            "list_backends", "lookup_backend", "mark_dynamic", "mark_static", "mark_static_address", "maybe_mark_dynamic", "optimize",
-           "optimize_assert", "register_backend", "reset", "skip_frame", "step_unsupported", "OptimizedModule"]
+           "optimize_assert", "register_backend", "reset", "reset_code_caches", "skip_frame", "step_unsupported", "OptimizedModule"]
 
 
 def explain(f, *extra_args, **extra_kwargs):
@@ -25,6 +25,11 @@ def explain(f, *extra_args, **extra_kwargs):
     def inner(*args, **kwargs):
         return explain_call(f, args, kwargs)
     return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner
+
+
+def reset_code_caches():
+    """The graphs of all functions are forgotten: reset."""
+    reset()
 
 
 def optimize(backend="inductor", *, nopython=False, dynamic=None, disable=False, **unused):

@@ -60,6 +60,10 @@ def _parse_to(args, kwargs):
     return device, dtype, bool(non_blocking), memory_format
 
 
+# Under the name that modules with a `to` of their own call.
+torch._C._nn._parse_to = lambda *args, **kwargs: _parse_to(args, kwargs)
+
+
 def _apply(self, fn, recurse=True):
     if recurse:
         for module in self.children():

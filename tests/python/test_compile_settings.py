@@ -84,3 +84,17 @@ def test_code_is_kept_on_disk_or_not(tmp_path, setting):
     again = "torch._inductor.config.force_disable_caches = False; torch._inductor.config.fx_graph_cache = True\ntorch.compile(lambda x: x.cos() - 7)(torch.ones(9))"
     run(setting, again)
     assert len(list(tmp_path.rglob("*.o"))) == 2
+
+
+def test_back_ends_that_count():
+    from torch._dynamo.testing import CompileCounter, CompileCounterWithBackend
+    for counter in (CompileCounter(), CompileCounterWithBackend("eager"), CompileCounterWithBackend("inductor")):
+        f = torch.compile(lambda x: (x + 1) * 2, backend=counter)
+        assert f(torch.ones(2)).tolist() == [4, 4] == f(torch.ones(2)).tolist()
+        assert (counter.frame_count, counter.op_count) == (1, 2)
+        torch._dynamo.reset_code_caches()
+        f(torch.ones(2))
+        assert (counter.frame_count, counter.op_count) == (2, 4)
+        assert len(getattr(counter, "graphs", [0, 0])) == 2
+        counter.clear()
+        assert counter.frame_count == 0 and not getattr(counter, "graphs", [])
