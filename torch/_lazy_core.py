@@ -1,4 +1,4 @@
-"""Names of torch._C that are written in Python and rarely asked for: their modules load on first use."""
+"""Names of torch._C and torch._C._nn that are written in Python and rarely asked for: their modules load on first use."""
 import importlib
 
 from torch import _C
@@ -25,6 +25,13 @@ def _get_tracing_state():
     """The state of torch.jit.trace: None, it is not there."""
 
 
-_C.__getattr__ = _load
+def _load_nn(name):
+    if name != "_parse_to":
+        raise AttributeError(f"module 'torch._C._nn' has no attribute {name!r}")
+    from torch.nn.modules._moving import _parse_to
+    return _parse_to
+
+
+_C.__getattr__, _C._nn.__getattr__ = _load, _load_nn
 _C._log_api_usage_once = _log_api_usage_once
 _C._get_tracing_state = _get_tracing_state

@@ -17,9 +17,8 @@ def _same_place(a, b):
     return a.is_meta == b.is_meta and _class_of(a.data) is _class_of(b.data)
 
 
-def _parse_to(args, kwargs):
-    """Reads the arguments of `Module.to`: (device, dtype, non_blocking, memory_format)."""
-    kwargs = dict(kwargs)
+def _parse_to(*args, **kwargs):
+    """Reads the arguments of `Module.to`: (device, dtype, non_blocking, memory_format). Also torch._C._nn._parse_to."""
     memory_format = kwargs.pop("memory_format", None)
     non_blocking = kwargs.pop("non_blocking", None)
     kwargs.pop("copy", None)
@@ -58,10 +57,6 @@ def _parse_to(args, kwargs):
     if dtype is not None and not isinstance(dtype, torch.dtype):
         raise TypeError(f"to() expects a torch.dtype as dtype, but got {_class_of(dtype).__name__}")
     return device, dtype, bool(non_blocking), memory_format
-
-
-# Under the name that modules with a `to` of their own call.
-torch._C._nn._parse_to = lambda *args, **kwargs: _parse_to(args, kwargs)
 
 
 def _apply(self, fn, recurse=True):
@@ -157,7 +152,7 @@ def to(self, *args, **kwargs):
     ``to(tensor, non_blocking)`` or ``to(memory_format=...)``. Only floating-point and
     complex tensors are cast; a memory format acts on tensors of 4 or 5 dimensions.
     """
-    device, dtype, non_blocking, memory_format = _parse_to(args, kwargs)
+    device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
     if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
         raise TypeError(
             f"Module.to casts to floating-point or complex dtypes only, but got {dtype}"
