@@ -184,8 +184,7 @@ void trim() {
 std::string name_of(const tile::Program& p) {
   Digest d;
   d.bytes(library().id.data(), library().id.size());
-  const char target[] = "x86-64-v3";
-  d.bytes(target, sizeof target);
+  d.bytes(kProcessor, sizeof kProcessor);
   for (const auto& r : p.regions) {
     for (tile::Id id : r.body) {
       const tile::Node& n = p[id];

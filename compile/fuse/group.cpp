@@ -17,7 +17,7 @@ bool Group::has(int node) const { return std::binary_search(nodes.begin(), nodes
 
 namespace {
 
-constexpr size_t kMostNodes = 48, kMostOperands = 24;   // of one nest: its code stays short
+constexpr size_t kMostNodes = 48;                       // of one nest: its code stays short
 constexpr int64_t kFewLines = 8;                        // fewer lines of a scan have no lanes for what stands around it
 
 class Grouper {

@@ -71,7 +71,4 @@ tile::Program scan_program(const KernelForm& f);
 // The words that do not change from call to call; bases and scratch are left to the caller.
 Words words_of(const KernelForm& f);
 
-// Statements in the language, evaluated when first asked for.
-class Evaluator;
-
 }  // namespace fb::compile

@@ -32,7 +32,6 @@ struct Stmt {
 struct NestOperand {
   tile::Elem stored = tile::Elem::f32;
   Level level = Level::element;
-  int value = -1;                      // which of the plan's values
   int64_t offset = 0;                  // bytes from that value's first element
   Dims strides;                        // bytes, one for each dimension of the domain
 };

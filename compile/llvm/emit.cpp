@@ -6,6 +6,7 @@
 #include <llvm/IR/Module.h>
 
 #include "compile/llvm/lane_site.h"
+#include "compile/llvm/machine.h"
 #include "core/error.h"
 
 namespace fb::compile {
@@ -534,7 +535,7 @@ struct Emitter {
     FunctionType* type = FunctionType::get(b.getInt32Ty(), {b.getPtrTy()}, false);
     f = Function::Create(type, Function::ExternalLinkage, "entry", m);
     f->setDoesNotThrow();
-    f->addFnAttr("target-cpu", "x86-64-v3");
+    f->addFnAttr("target-cpu", kProcessor);
     f->addFnAttr("prefer-vector-width", "256");
     BasicBlock *entry = BasicBlock::Create(c, "entry", f), *start = BasicBlock::Create(c, "start", f);
     b.SetInsertPoint(entry);

@@ -8,6 +8,9 @@
 
 namespace fb::compile {
 
+// The processors that code is made for, in LLVM's word: those that the project's own loops are compiled for.
+inline constexpr char kProcessor[] = "x86-64-v3";
+
 // One word for each parameter: addresses and i64 as they are, f64 as its bits. Returns the errors raised (tile::Errors).
 using Entry = int32_t (*)(const int64_t* words);
 

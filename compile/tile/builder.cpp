@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <bit>
 
+#include "compile/tile/named.h"
+
 namespace fb::tile {
 namespace {
 thread_local Builder* current_builder = nullptr;
+void check_apart(int n) {
+  FB_CHECK(n >= 0 && n <= kMostApart, "a function for single lanes is given ", n, " values; it takes at most ", kMostApart);
+}
 }
 
 Builder::Builder(Program& p) : p_(p), outer_(current_builder) {
@@ -100,7 +105,8 @@ void Builder::store_past_cache(Id address, Id value) {
   append({Op::store, {}, {address, splat(value, type(address).lanes)}, 1, nullptr, -1});
 }
 Id Builder::call(const Named& f, const Id* x, int n) {
-  Id v[4];
+  FB_CHECK(n >= 1 && n <= kMostNamed, f.name, " is called with ", n, " values; named functions take 1 to ", kMostNamed);
+  Id v[kMostNamed];
   std::copy_n(x, n, v);
   const int lanes = same_lanes(v, n);
   Node node{Op::call, {type(x[0]).elem, lanes}, {}, 0, &f, -1};
@@ -108,7 +114,8 @@ Id Builder::call(const Named& f, const Id* x, int n) {
   return append(node);
 }
 Id Builder::lanes(Thunk t, Elem result, const Id* x, int n) {
-  Id v[8];
+  check_apart(n);
+  Id v[kMostApart];
   std::copy_n(x, n, v);
   const int lanes = same_lanes(v, n);
   Node node{Op::lanes, {result, lanes}, {}, int64_t(p_.thunks.size()), nullptr, -1};
@@ -117,7 +124,8 @@ Id Builder::lanes(Thunk t, Elem result, const Id* x, int n) {
   return append(node);
 }
 Id Builder::patch(Thunk t, Id mask, Id r, const Id* x, int n) {
-  Id v[8] = {mask, r};
+  check_apart(n);
+  Id v[kMostApart + 2] = {mask, r};
   std::copy_n(x, n, v + 2);
   const int lanes = same_lanes(v, n + 2);
   Node node{Op::patch, {type(r).elem, lanes}, {}, int64_t(p_.thunks.size()), nullptr, -1};
@@ -129,7 +137,8 @@ void Builder::raise_if(Id mask, Errors e) { append({Op::raise_if, {}, {mask}, e,
 
 Id Builder::any(Id mask) { return type(mask).lanes == 1 ? mask : append({Op::any, {Elem::b1, 1}, {mask}, 0, nullptr, -1}); }
 void Builder::tell(Thunk t, Id mask, const Id* x, int n) {
-  Id v[9] = {mask};
+  check_apart(n);
+  Id v[kMostApart + 1] = {mask};
   std::copy_n(x, n, v + 1);
   same_lanes(v, n + 1);
   Node node{Op::tell, {}, {}, int64_t(p_.thunks.size()), nullptr, -1};

@@ -144,7 +144,7 @@ struct Machine {
       case Op::lookup: return word(p.tables[size_t(n.imm)].v[a & 7]);
       case Op::call: {
         const Thunk& t = e == Elem::f32 ? n.callee->scalar32 : n.callee->scalar64;
-        const void* in[] = {&a, &b, &c};
+        const void* in[kMostNamed] = {&a, &b, &c};
         Word r = 0;
         t.fn(t.context, &r, in);
         return r;
@@ -152,11 +152,11 @@ struct Machine {
       case Op::lanes: case Op::patch: {
         const int first = n.op == Op::patch ? 2 : 0;
         if (first && !(a & 1)) return b;
-        Word x[8], r = 0;
-        const void* in[8];
+        Word x[kMostApart], r = 0;
+        const void* in[kMostApart];
         for (int i = first; i < count; ++i) {
-          x[i] = lane(n, i, l);
-          in[i - first] = &x[i];
+          x[i - first] = lane(n, i, l);
+          in[i - first] = &x[i - first];
         }
         const Thunk& t = p.thunks[size_t(n.imm)];
         t.fn(t.context, &r, in);
@@ -198,7 +198,12 @@ struct Machine {
       std::vector<Word> v(size_t(n.type.elem == Elem::none ? 0 : n.type.lanes));
       const int lanes = int(v.size());
       switch (n.op) {
-        case Op::constant: v.assign(v.size(), Word(n.imm)); break;
+        case Op::constant: {
+          Word x = 0;
+          std::memcpy(&x, &n.imm, size_t(bytes_of(n.type.elem)));
+          v.assign(v.size(), n.type.elem == Elem::b1 ? x & 1 : x);
+          break;
+        }
         case Op::parameter: v[0] = Word(words[n.imm]); break;
         case Op::ramp:
           for (int l = 0; l < lanes; ++l) {
@@ -253,8 +258,8 @@ struct Machine {
           for (int l = 0; l < p[n.in[0]].type.lanes; ++l) {
             if (!(lane(n, 0, l) & 1)) continue;
             const Thunk& t = p.thunks[size_t(n.imm)];
-            Word x[8];
-            const void* in[8];
+            Word x[kMostApart];
+            const void* in[kMostApart];
             for (int i = 1; i < int(n.in.size()); ++i) x[i - 1] = lane(n, i, l), in[i - 1] = &x[i - 1];
             t.fn(t.context, nullptr, in);
           }

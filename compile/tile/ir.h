@@ -34,6 +34,11 @@ template <class T> inline constexpr Elem elem = Elem::none;
 FB_TILE_TYPES(FB_X)
 #undef FB_X
 
+// What the machine's code and the interpreter make room for; the verifier holds programs to it.
+constexpr int kMostLanes = 256;        // of a tile
+constexpr int kMostApart = 8;          // values that a function for single lanes takes (lanes, patch, tell)
+constexpr int kMostNamed = 3;          // values that a named function takes
+
 struct Type {
   Elem elem = Elem::none;
   int32_t lanes = 1;
@@ -115,6 +120,7 @@ struct Table {
 enum class Atomic : int64_t { add, min, max, bit_and, bit_or, bit_xor, exchange, exchange_if };
 // What a raise_if means; the caller turns the first one into an exception.
 enum Errors : int32_t { kZeroDivisor = 0, kBadIndex = 2 };
+constexpr int kErrorBits = 31;
 
 struct Program {
   std::string name;

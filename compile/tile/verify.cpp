@@ -12,6 +12,8 @@ namespace {
 struct Verifier {
   const Program& p;
   std::vector<char> seen;      // values that may be used here
+  std::vector<char> placed;    // values that stand somewhere
+  std::vector<char> entered;   // regions that have a loop
   std::string fault;
 
   bool say(Id id, const char* what) {
@@ -39,11 +41,28 @@ struct Verifier {
     return in(n, i) == Type{Elem::i64, 1} || say(id, "a bound or step is not a scalar of type i64");
   }
 
+  // A function for single lanes, of the operands from `first` on.
+  bool apart(Id id, const Node& n, int first) {
+    if (n.imm < 0 || n.imm >= int64_t(p.thunks.size()) || !p.thunks[size_t(n.imm)].fn) return say(id, "there is no such function");
+    if (n.in.size() - first > kMostApart) return say(id, "gives a function more values than it takes");
+    return true;
+  }
+  static bool has_value(Op op) {
+    return op != Op::store && op != Op::loop && op != Op::yield && op != Op::raise_if && op != Op::tell;
+  }
+
   bool node(Id id) {
     const Node& n = p[id];
+    if (n.op > Op::atomic) {
+      if (fault.empty()) fault = text("program ", p.name, ": %", id, " is no operator");
+      return false;
+    }
     if (!operands(id, n)) return false;
     if (n.type.lanes < 1 || (n.type.lanes & (n.type.lanes - 1))) return say(id, "lanes must be a power of two");
+    if (n.type.lanes > kMostLanes) return say(id, "has more lanes than tiles have");
     const Elem e = n.type.elem;
+    if (e > Elem::none) return say(id, "is of no type");
+    if (has_value(n.op) != (e != Elem::none)) return say(id, has_value(n.op) ? "has a value without type" : "has no value");
     switch (n.op) {
       case Op::constant:
         return (e != Elem::none && !is_half(e) && e != Elem::address) || say(id, "constants are numbers or truth values");
@@ -108,14 +127,16 @@ struct Verifier {
       case Op::result: {
         const Node& l = p[n.in[0]];
         if (l.op != Op::loop) return say(id, "is not of a loop");
-        if (n.imm < 0 || n.imm + 3 >= l.in.size()) return say(id, "the loop carries no such value");
+        if (n.imm < 0 || n.imm >= l.in.size() - 3) return say(id, "the loop carries no such value");
         return p[l.in[n.imm + 3]].type == n.type || say(id, "differs from the carried value in type");
       }
       case Op::call:
-        if (!n.callee || n.callee->arity != n.in.size()) return say(id, "does not fit its function");
+        // Machine code asks for it by its name.
+        if (!n.callee || find_named(n.callee->name) != n.callee) return say(id, "there is no such function");
+        if (n.callee->arity != n.in.size() || n.in.size() < 1 || n.in.size() > kMostNamed) return say(id, "does not fit its function");
         return is_float(e) ? alike(id, n) : say(id, "named functions are of f32 or f64");
       case Op::lanes: case Op::patch: {
-        if (n.imm < 0 || n.imm >= int64_t(p.thunks.size()) || !p.thunks[size_t(n.imm)].fn) return say(id, "there is no such function");
+        if (!apart(id, n, n.op == Op::patch ? 2 : 0)) return false;
         for (int i = 0; i < int(n.in.size()); ++i)
           if (in(n, i).lanes != n.type.lanes) return say(id, "operands and result differ in lanes");
         if (n.op == Op::lanes) return n.in.size() >= 1 || say(id, "wrong number of operands");
@@ -123,12 +144,13 @@ struct Verifier {
         return (in(n, 0).elem == Elem::b1 && in(n, 1) == n.type) || say(id, "mask or result do not fit");
       }
       case Op::raise_if:
+        if (n.imm < 0 || n.imm >= kErrorBits) return say(id, "there is no such error");
         return in(n, 0).elem == Elem::b1 || say(id, "takes truth values");
       case Op::any:
         return (in(n, 0).elem == Elem::b1 && n.type == Type{Elem::b1, 1}) || say(id, "takes truth values to one");
       case Op::tell:
-        if (n.imm < 0 || n.imm >= int64_t(p.thunks.size()) || !p.thunks[size_t(n.imm)].fn) return say(id, "there is no such function");
-        if (n.in.size() < 1 || n.in.size() > 9 || in(n, 0).elem != Elem::b1) return say(id, "takes a mask and up to eight values");
+        if (!apart(id, n, 1)) return false;
+        if (n.in.size() < 1 || in(n, 0).elem != Elem::b1) return say(id, "takes a mask and values");
         for (int i = 1; i < int(n.in.size()); ++i)
           if (in(n, i).lanes != in(n, 0).lanes) return say(id, "operands differ in lanes");
         return true;
@@ -150,17 +172,23 @@ struct Verifier {
     for (int i = 0; i < 3; ++i)
       if (!scalar_i64(id, n, i)) return false;
     if (n.region <= 0 || n.region >= int32_t(p.regions.size())) return say(id, "there is no such region");
+    if (entered[size_t(n.region)]) return say(id, "has the region of another loop");
+    entered[size_t(n.region)] = 1;
+    if (n.imm != 0 && n.imm != 1) return say(id, "is of no such kind");
+    if (p[n.in[2]].op == Op::constant && p[n.in[2]].imm <= 0) return say(id, "steps backwards or not at all");
     const Region& r = p.regions[size_t(n.region)];
     if (int64_t(r.arguments.size()) != n.in.size() - 2) return say(id, "the region does not take the index and what is carried");
     for (size_t i = 0; i < r.arguments.size(); ++i) {
       const Id a = r.arguments[i];
       if (a < 0 || a >= Id(p.nodes.size()) || p[a].op != Op::argument || p[a].imm != int64_t(i)) return say(id, "an argument is none");
+      if (placed[size_t(a)]) return say(id, "an argument stands in two places");
+      placed[size_t(a)] = 1;
       const Type t = i ? in(n, int(i) + 2) : Type{Elem::i64, 1};
       if (!(p[a].type == t)) return say(id, "an argument differs from the carried value in type");
       seen[size_t(a)] = 1;
     }
     if (n.imm && (n.in.size() < 4 || !(in(n, 3) == Type{Elem::b1, 1}))) return say(id, "carries no truth value to go on by");
-    if (r.body.empty() || p[r.body.back()].op != Op::yield) return say(id, "the region does not end in yield");
+    if (r.body.empty() || r.body.back() < 0 || r.body.back() >= Id(p.nodes.size()) || p[r.body.back()].op != Op::yield) return say(id, "the region does not end in yield");
     if (!region(n.region)) return false;
     const Node& y = p[r.body.back()];
     if (y.in.size() != n.in.size() - 3) return say(id, "yields another number of values than it carries");
@@ -178,7 +206,8 @@ struct Verifier {
         fault = text("program ", p.name, ": a region names a value that is not there");
         return false;
       }
-      if (seen[size_t(id)]) return say(id, "stands in two places");
+      if (placed[size_t(id)]) return say(id, "stands in two places");
+      placed[size_t(id)] = 1;
       if (p[id].op == Op::yield && (r == 0 || i + 1 != body.size())) return say(id, "stands within a body");
       if (!node(id)) return false;
       seen[size_t(id)] = 1;
@@ -191,9 +220,14 @@ struct Verifier {
 
 std::string verify(const Program& p) {
   if (p.regions.empty()) return text("program ", p.name, " has no body");
-  Verifier v{p, std::vector<char>(p.nodes.size()), {}};
-  v.region(0);
-  return v.fault;
+  for (const Parameter& a : p.parameters)
+    if (a.type.lanes != 1 || (a.type.elem != Elem::address && a.type.elem != Elem::i64 && a.type.elem != Elem::f64))
+      return text("program ", p.name, ": parameter ", a.name, " is not one word: an address, i64 or f64");
+  Verifier v{p, std::vector<char>(p.nodes.size()), std::vector<char>(p.nodes.size()), std::vector<char>(p.regions.size()), {}};
+  if (!v.region(0)) return v.fault;
+  for (size_t r = 1; r < p.regions.size(); ++r)
+    if (!v.entered[r]) return text("program ", p.name, ": region ", int64_t(r), " is of no loop");
+  return "";
 }
 
 }  // namespace fb::tile

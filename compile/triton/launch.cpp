@@ -1,6 +1,5 @@
 #include "compile/triton/launch.h"
 
-#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -12,7 +11,6 @@
 #include "compile/tile/named.h"
 #include "compile/triton/program.h"
 #include "core/error.h"
-#include "core/fork_mutex.h"
 #include "core/threads.h"
 
 namespace fb::triton {
@@ -28,8 +26,13 @@ struct Kernel {
 
 namespace {
 
-constinit ForkMutex lock;
-std::string failure;                    // of the first requirement that did not hold; under the lock
+// Of the programs that this thread runs: the first requirement that did not hold.
+thread_local std::string* failure = nullptr;
+struct Listening {
+  explicit Listening(std::string* to) { failure = to; }
+  Listening(const Listening&) = delete;
+  ~Listening() { failure = nullptr; }
+};
 
 constexpr double kShare = 40000;        // operations that are worth a thread
 
@@ -64,8 +67,7 @@ void say(int64_t message, void*, const void* const* in) {
   std::string line = where;
   if (w[3] >= 0) line += " idx (" + std::to_string(w[3]) + ")";
   if (m.requirement) {
-    const std::lock_guard<ForkMutex> hold(lock);
-    if (failure.empty()) failure = m.text + " [" + line + "]";
+    if (failure && failure->empty()) *failure = m.text + " [" + line + "]";
     return;
   }
   line += " " + m.text;
@@ -114,23 +116,31 @@ std::string listing(const Kernel& k) { return k.text; }
 void launch(const Kernel& k, const int64_t* words, int count, const int64_t grid[3]) {
   const int64_t total = grid[0] * grid[1] * grid[2];
   if (total <= 0) return;
-  std::atomic<int32_t> errors{0};
+  std::mutex lock;
+  std::string failed;                   // of the first program, in the grid's order, that fails; under the lock
+  int64_t first = total;
   auto range = [&](int64_t lo, int64_t hi) {
+    std::string here;
+    bool failing = false;
+    const Listening listening(&here);
     int64_t w[7 + kMostParameters];
     for (int i = 0; i < 3; ++i) w[3 + i] = grid[i];
     w[6] = reinterpret_cast<int64_t>(scratch.get(size_t(k.facts.scratch) + 64));
     std::memcpy(w + 7, words, size_t(count) * 8);
     int64_t x = lo % grid[0], y = lo / grid[0] % grid[1], z = lo / grid[0] / grid[1];
-    int32_t seen = 0;
     for (int64_t i = lo; i < hi; ++i) {
       w[0] = x, w[1] = y, w[2] = z;
-      seen |= k.interpreted ? tile::interpret(k.program, w) : k.code->entry(w);
+      const int32_t errors = k.interpreted ? tile::interpret(k.program, w) : k.code->entry(w);
+      if (!failing && (errors >> kFailedRequirement & 1)) {   // the others run all the same: what is written hangs on no split
+        failing = true;
+        const std::lock_guard<std::mutex> hold(lock);
+        if (i < first) first = i, failed = here;
+      }
       if (++x == grid[0]) {
         x = 0;
         if (++y == grid[1]) y = 0, ++z;
       }
     }
-    if (seen) errors.fetch_or(seen, std::memory_order_relaxed);
   };
   if (k.facts.serial || k.interpreted || k.facts.work * double(total) < kShare) {
     range(0, total);
@@ -139,14 +149,7 @@ void launch(const Kernel& k, const int64_t* words, int count, const int64_t grid
     const int64_t most = (total + 16 * get_num_threads() - 1) / (16 * get_num_threads());
     parallel_for(0, total, share > most ? share : most, range);
   }
-  if (errors.load() >> kFailedRequirement & 1) {
-    std::string what;
-    {
-      const std::lock_guard<ForkMutex> hold(lock);
-      what.swap(failure);
-    }
-    raise_runtime("kernel ", k.name, ": device_assert failed: ", what);
-  }
+  if (first < total) raise_runtime("kernel ", k.name, ": ", failed);
 }
 
 namespace {

@@ -4,6 +4,7 @@ Each value of a graph is a base or a view of one, by a chain of view operators. 
 inverse writes of `view_rules`; what looks at the base is taken from the new one when it is next used.
 """
 import functools
+import math
 import operator
 import re
 
@@ -122,10 +123,11 @@ def _with_key(packet, key):
 class _Base:
     """Memory that tensors look at: the node of its contents now, and how often it was written."""
 
-    __slots__ = ("value", "version", "source", "views")
+    __slots__ = ("value", "version", "source", "views", "memory")
 
     def __init__(self, value, source=None):
         self.value, self.version, self.source = value, 0, source
+        self.memory = _memory(_val(value))   # where its elements lie for the program that writes
         self.views = {}  # {the steps to it: node} since the last write
 
 
@@ -141,14 +143,40 @@ class _Tensor:
 class _Step:
     """One view: its operator, its arguments after the tensor, and which of several results it is.
 
-    Results of one call have the same `group`.
+    Results of one call have the same `group`. `memory` is how what as_strided looks at lies in memory (sizes, strides, offset).
     """
 
-    __slots__ = ("func", "args", "kwargs", "index", "group")
+    __slots__ = ("func", "args", "kwargs", "index", "group", "memory")
 
-    def __init__(self, func, args, kwargs, index=None, group=None):
+    def __init__(self, func, args, kwargs, index=None, group=None, memory=None):
         self.func, self.args, self.kwargs, self.index = func, args, kwargs, index
         self.group = self if group is None else group
+        self.memory = memory
+
+    def arguments(self, value):
+        """The view's arguments for what the node `value` gives, which may lie elsewhere."""
+        if self.memory is None:
+            return self.args
+        size, stride, offset = self.args
+        now = _memory(_val(value))
+        if now is None or now[:2] != self.memory[:2]:
+            raise NotImplementedError(f"as_strided looks at memory of strides {self.memory and list(self.memory[1])}, which a graph without "
+                                      f"writes does not keep")
+        return size, stride, offset - self.memory[2] + now[2]
+
+    def check_write(self):
+        """Whether as_strided sees elements of its tensor alone."""
+        if self.memory is None:
+            return
+        size, stride, offset = self.args
+        sizes, strides, start = self.memory
+        if any(n > 1 and s <= reached for n, s, reached in _reaches(size, stride)):
+            raise NotImplementedError(f"a write by as_strided(size={list(size)}, stride={list(stride)}), whose elements may share memory, has no functional form")
+        last = offset + sum((n - 1) * s for n, s in zip(size, stride))
+        reach = start + sum((n - 1) * s for n, s in zip(sizes, strides))
+        if math.prod(size) and not (start <= offset and last <= reach and reach - start + 1 == math.prod(sizes)):
+            raise NotImplementedError(f"a write by as_strided(size={list(size)}, stride={list(stride)}, storage_offset={offset}) to other memory than "
+                                      f"that of its tensor, of shape {list(sizes)}, strides {list(strides)} and offset {start}, has no functional form")
 
 
 def _key(path):
@@ -196,7 +224,7 @@ class _Functionalizer:
             key = (*key, step.group)
             node = base.views.get(key)
             if node is None:
-                node = base.views[key] = self.view_call(step.func, (value, *step.args), step.kwargs)
+                node = base.views[key] = self.view_call(step.func, (value, *step.arguments(value)), step.kwargs)
             if step.index is not None:
                 key = (*key, step.index)
                 part = base.views.get(key)
@@ -219,19 +247,27 @@ class _Functionalizer:
             chain = [t.base.value, *self.views(t.base, t.path[:-1])]
             for base, step in zip(reversed(chain), reversed(t.path)):
                 new = self.inverse(base, new, step)
-        t.base.value = new
+        t.base.value = new = self.as_lazy(t.base.value, new)
         t.base.version += 1
         t.base.views = {}
         if not t.path:
             t.value, t.version = new, t.base.version
 
+    def as_lazy(self, old, new):
+        """`new`, conjugated and negated when it is read where `old` is: views of memory ask for that."""
+        have, want = _val(new), _val(old)
+        if not isinstance(have, torch.Tensor) or not isinstance(want, torch.Tensor):
+            return new
+        for lazy, bit, done in ((aten._conj.default, torch.is_conj, aten.conj_physical.default), (aten._neg_view.default, torch.is_neg, aten.neg.default)):
+            if bit(have) != bit(want):
+                new = self.call(lazy, (self.call(done, (new,)),)) if bit(want) else self.call(done, (self.call(lazy, (new,)),))
+        return new
+
     def inverse(self, base, part, step):
-        rule = INVERSES[step.func]
-        if rule is None:
-            raise NotImplementedError(f"writes to a view by {step.func} have no functional form yet")
+        step.check_write()
         recorder = _Recorder(self)
-        args = tuple(step.args)
-        return recorder.node(rule(recorder.value(base), recorder.value(part), args, step.kwargs, step.index))
+        args = tuple(step.arguments(base))
+        return recorder.node(INVERSES[step.func](recorder.value(base), recorder.value(part), args, step.kwargs, step.index))
 
     # ---- the walk ---------------------------------------------------------------------------
 
@@ -318,8 +354,24 @@ class _Functionalizer:
         if func in (aten._unsafe_view.default,):
             # A view of what nobody else looks at.
             return self.new_tensor(self.call(func, (value, *rest), kwargs, node.meta))
+        if func is aten.as_strided.default:
+            return self.take_strided(node, source, value, *rest, **kwargs)
         new = self.view_call(func, (value, *rest), kwargs, node.meta)
         path = (*source.path, _Step(func, rest, kwargs))
+        source.base.views[_key(path)] = new
+        return _Tensor(source.base, path, new)
+
+    def take_strided(self, node, source, value, size, stride, storage_offset=None):
+        """as_strided looks at memory, whatever views lead there: it is one of the base where those only choose elements."""
+        of = _memory(_val(node.args[0]))
+        if storage_offset is None:   # that of the tensor, which may have been given another one in place
+            storage_offset = source.path[-1].args[2] if source.path and source.path[-1].memory else of[2]
+        path, memory = source.path, of
+        if all(step.func in _CHOOSING for step in path):
+            path, value, memory = (), source.base.value, source.base.memory
+        step = _Step(aten.as_strided.default, (size, stride, storage_offset), {}, memory=memory)
+        new = self.view_call(step.func, (value, *step.arguments(value)), {}, node.meta)
+        path = (*path, step)
         source.base.views[_key(path)] = new
         return _Tensor(source.base, path, new)
 
@@ -404,9 +456,7 @@ class _Functionalizer:
         for s in reversed(size):
             strides.insert(0, stride)
             stride *= s
-        step = _Step(aten.as_strided.default, (size, strides), {})
-        new = _Tensor(t.base, (*t.path, step), self.view_call(step.func, (self.current(t), size, strides), {}))
-        self.env[node.args[0]] = new
+        self.env[node.args[0]] = new = self.take_strided(node, t, self.current(t), size, strides)
         return new
 
     def batch_norm(self, node, func):
@@ -444,6 +494,24 @@ def _results(functionalizer, new, node):
         return functionalizer.new_tensor(new)
     return [functionalizer.new_tensor(functionalizer.call(operator.getitem, (new, i), meta={"val": v}))
             for i, v in enumerate(values)]
+
+
+def _memory(value):
+    """Sizes, strides and offset of a tensor."""
+    return (tuple(value.shape), tuple(value.stride()), value.storage_offset()) if isinstance(value, torch.Tensor) else None
+
+
+def _reaches(size, stride):
+    """Sizes and strides, smallest stride first, with how far the dimensions before reach."""
+    reached = 0
+    for s, n in sorted(zip(stride, size)):
+        yield n, s, reached
+        reached += (n - 1) * s
+
+
+# Views that change neither elements nor their type.
+_CHOOSING = {f for f in INVERSES if f._overloadpacket.__name__ not in ("_conj", "_neg_view", "view_as_real", "view_as_complex", "real", "imag")
+             and f is not aten.view.dtype}
 
 
 def _val(node):

@@ -3,6 +3,8 @@
 For each view operator `inverse(base, part, args, kwargs, index)` gives the base with `part` in its place; `base` and
 `part` are tensors, `args` those of the view after the base, `index` which of several results the part was.
 """
+import math
+
 import torch
 
 __all__ = ["INVERSES", "IN_PLACE_VIEWS", "is_view", "copy_form"]
@@ -44,7 +46,35 @@ def _diagonal(base, part, args, kwargs, index):
 
 
 def _as_strided(base, part, args, kwargs, index):
-    return aten.as_strided_scatter.default(base, part, *args)
+    return aten.as_strided_scatter.default(base, part, *args)   # for args of the base as it lies now
+
+
+def _unfold(base, part, args, kwargs, index):
+    dim, size, step = args
+    if base.dim() == 0:
+        return part.reshape([]) if size else base
+    dim %= base.dim()
+    count = part.shape[dim]
+    if count == 0 or size == 0:
+        return base
+    if count > 1 and step < size:
+        raise NotImplementedError(f"writes to a view by unfold whose windows of {size} lie {step} apart, and so share elements, have no functional form")
+    order = list(range(base.dim()))
+    windows = aten.permute.default(part, [*order[:dim + 1], base.dim(), *order[dim + 1:]])   # [.., count, size, ..]
+    sizes, start = list(base.shape), step * (count - 1)
+    if start:   # all but the last one: what lies between them stays
+        gaps = aten.slice.Tensor(base, dim, 0, start, 1).reshape([*sizes[:dim], count - 1, step, *sizes[dim + 1:]])
+        filled = aten.slice_scatter.default(gaps, aten.slice.Tensor(windows, dim, 0, count - 1, 1), dim + 1, 0, size, 1)
+        base = aten.slice_scatter.default(base, filled.reshape([*sizes[:dim], start, *sizes[dim + 1:]]), dim, 0, start, 1)
+    return aten.slice_scatter.default(base, aten.select.int(windows, dim, count - 1), dim, start, start + size, 1)
+
+
+def _conj(base, part, args, kwargs, index):
+    return aten.conj_physical.default(part)
+
+
+def _neg_view(base, part, args, kwargs, index):
+    return aten.neg.default(part)
 
 
 def _unsqueeze(base, part, args, kwargs, index):
@@ -58,16 +88,24 @@ def _squeeze_dim(base, part, args, kwargs, index):
 
 
 def _expand(base, part, args, kwargs, index):
-    if base.shape != part.shape:
-        raise RuntimeError(f"an expanded view of shape {tuple(part.shape)} was written to: its elements share the memory of "
-                           f"{tuple(base.shape)}")
-    return part
+    if base.shape == part.shape:
+        return part
+    if math.prod(base.shape) != math.prod(part.shape):
+        raise NotImplementedError(f"an expanded view of shape {tuple(part.shape)} was written to: its elements share the memory of "
+                                  f"{tuple(base.shape)}")
+    return part.reshape(base.shape)
 
 
 def _split(base, part, args, kwargs, index):
     size, dim = args[0], args[1] if len(args) > 1 else kwargs.get("dim", 0)
     start = size * index if isinstance(size, int) else sum(size[:index])
     return aten.slice_scatter.default(base, part, dim, start, start + part.shape[dim], 1)
+
+
+def _chunk(base, part, args, kwargs, index):
+    chunks, dim = args[0], args[1] if len(args) > 1 else kwargs.get("dim", 0)
+    size = -(-base.shape[dim] // chunks)
+    return aten.slice_scatter.default(base, part, dim, size * index, size * index + part.shape[dim], 1)
 
 
 def _unbind(base, part, args, kwargs, index):
@@ -86,6 +124,15 @@ def _view_as_complex(base, part, args, kwargs, index):
     return aten.view_as_real.default(part)
 
 
+def _component(which):
+    def inverse(base, part, args, kwargs, index):
+        if not base.dtype.is_complex:
+            return part
+        pairs = aten.view_as_real.default(base)
+        return aten.view_as_complex.default(aten.select_scatter.default(pairs, part, base.dim(), which).contiguous())
+    return inverse
+
+
 def _narrow(base, part, args, kwargs, index):
     dim, start, length = args
     return aten.slice_scatter.default(base, part, dim, start, start + length, 1)
@@ -98,9 +145,9 @@ _NAMED = {
     "numpy_T.default": _t, "transpose.int": _transpose, "permute.default": _permute, "select.int": _select,
     "slice.Tensor": _slice, "diagonal.default": _diagonal, "as_strided.default": _as_strided, "expand.default": _expand,
     "split.Tensor": _split, "split.sizes": _split, "split_with_sizes.default": _split, "unbind.int": _unbind,
-    "chunk.default": None, "unfold.default": None, "view.dtype": _view_dtype, "view_as_real.default": _view_as_real,
-    "view_as_complex.default": _view_as_complex, "narrow.default": _narrow, "_conj.default": None, "_neg_view.default": None,
-    "flatten.using_ints": _geometry, "unflatten.int": _geometry, "real.default": None, "imag.default": None}
+    "chunk.default": _chunk, "unfold.default": _unfold, "view.dtype": _view_dtype, "view_as_real.default": _view_as_real,
+    "view_as_complex.default": _view_as_complex, "narrow.default": _narrow, "_conj.default": _conj, "_neg_view.default": _neg_view,
+    "flatten.using_ints": _geometry, "unflatten.int": _geometry, "real.default": _component(0), "imag.default": _component(1)}
 
 
 def _resolve(table):
@@ -117,11 +164,13 @@ INVERSES = _resolve(_NAMED)
 
 def _in_place_views():
     found = {}
-    for name, overload in (("t", "default"), ("transpose", "int"), ("squeeze", "default"), ("squeeze", "dim"), ("squeeze", "dims"),
-                           ("unsqueeze", "default"), ("as_strided", "default")):
-        changing, view = getattr(aten, name + "_", None), getattr(aten, name)
-        if changing is not None and overload in changing.overloads() and overload in view.overloads():
-            found[getattr(changing, overload)] = getattr(view, overload)
+    for view in INVERSES:
+        changing = getattr(aten, view._overloadpacket.__name__ + "_", None)
+        for overload in changing.overloads() if changing is not None else ():
+            func = getattr(changing, overload)
+            info = torch._C._op_info(func._full)
+            if info["kind"] == "view" and info["functional"] == view._full:
+                found[func] = view
     return found
 
 

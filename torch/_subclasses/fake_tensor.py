@@ -262,6 +262,8 @@ class FakeTensorConverter:
                     if fake is None:
                         meta = torch.empty(0, dtype=t.dtype, device="meta")
                         meta.set_(self._storage_for(t), t.storage_offset(), t.size(), t.stride())
+                        meta = torch._conj(meta) if t.is_conj() else meta
+                        meta = torch._neg_view(meta) if t.is_neg() else meta
                         fake = FakeTensor(mode, meta, t.device)
                 if t.requires_grad:
                     fake.requires_grad_(True)

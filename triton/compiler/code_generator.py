@@ -28,6 +28,8 @@ class Frame:
         self.fn = fn
         self.scope = scope
         self.value = None
+        self.loops = []    # statements around the one being walked
+        self.unsure = {}   # a loop's variable that was not bound before: its value, whether there was a turn, regions that know
 
 
 _BINARY = {ast.Add: (operator.add, S.add), ast.Sub: (operator.sub, S.sub), ast.Mult: (operator.mul, S.mul), ast.Div: (operator.truediv, S.truediv),
@@ -73,6 +75,15 @@ def returns(statements):
     return any(isinstance(n, ast.Return) for s in statements for n in ast.walk(s) if not isinstance(s, ast.FunctionDef))
 
 
+class Turn(ast.Assign):
+    """What an unrolled loop's variable is in a turn: `turn`."""
+
+    def __init__(self, at, turn):
+        super().__init__([at.target], ast.copy_location(ast.Constant(None), at))
+        ast.copy_location(self, at)
+        self.turn = turn
+
+
 def is_value(x):
     """Whether a loop can carry x."""
     if isinstance(x, (tensor, block_pointer, tensor_descriptor)) or is_number(x):
@@ -89,6 +100,20 @@ def tensors_of(x):
     if isinstance(x, tuple):
         return [t for e in x for t in tensors_of(e)]
     return [S.to_tensor(x)]
+
+
+def is_integer(x):
+    """Whether x is one integer."""
+    return isinstance(x, int) and not isinstance(x, bool) or isinstance(x, tensor) and not x.type.is_block() and x.dtype.is_int() and not x.dtype.is_bool()
+
+
+def alike(a, b):
+    """Whether two values of a name can be told apart by a branch alone."""
+    if not (is_value(a) and is_value(b)):
+        return False
+    if is_number(a) and isinstance(b, tensor) or is_number(b) and isinstance(a, tensor):
+        return not (b if is_number(a) else a).type.is_block()
+    return type(a) is type(b) and [t.type for t in tensors_of(a)] == [t.type for t in tensors_of(b)]
 
 
 def rebuilt(x, tensors):
@@ -239,6 +264,9 @@ class Generator:
         else:
             raise _Unsupported("kernels assign to names only")
 
+    def do_Turn(self, s):
+        self.assign(s.targets[0], s.turn)
+
     def do_AugAssign(self, s):
         if not isinstance(s.target, ast.Name):
             raise _Unsupported("kernels assign to names only")
@@ -303,12 +331,13 @@ class Generator:
             self.program.leave()
         self.frames[-1].scope = before
         names = [n for n in dict.fromkeys(assigned_names(s.body) + assigned_names(s.orelse))]
+        turns = assigned_names([t for t in s.body if isinstance(t, Turn)])
         merged, values = [], []
         for n in names:
             then, other = sides[0].get(n, _missing), sides[1].get(n, _missing)
             if then is other:
                 continue
-            if then is _missing or other is _missing:
+            if then is _missing or other is _missing or n in turns and not alike(then, other):
                 before.pop(n, None)
                 continue
             merged.append(n)
@@ -419,6 +448,8 @@ class Generator:
         """What the body made of carried names, of the types they had."""
         out = []
         for n in names:
+            if n not in self.scope:
+                raise TypeError(f"{n}, which the loop carries, has no known type after a round; give it its type before the loop")
             ts = tensors_of(self.scope[n])
             have, want = [t.type for t in ts], [t.type for t in parts[n]]
             if have != want:
@@ -459,17 +490,32 @@ class Generator:
 
     def unrolled(self, s, values):
         self.no_return(s, "for")
+        self.frames[-1].loops.append(s)
         for v in values:
             if not hasattr(s, "breaks"):
                 self.assign(s.target, v)
                 self.statements(s.body)
                 continue
-            left = self.truth(self.name(s.breaks), "for")
-            if left is True:
+            if self.truth(self.name(s.breaks), "for") is True:
                 break
-            self.assign(s.target, v)
             flag = ast.copy_location(ast.UnaryOp(ast.Not(), ast.copy_location(ast.Name(s.breaks, ast.Load()), s)), s)
-            self.statements([ast.copy_location(ast.If(flag, s.body, []), s)])
+            self.statements([ast.copy_location(ast.If(flag, [Turn(s, v)] + s.body, []), s)])
+        self.frames[-1].loops.pop()
+
+    def read_after(self, s, name):
+        """Whether a loop's variable is read behind the loop, or in the next turn of one around it."""
+        def reads(tree):
+            for n in ast.walk(tree):
+                if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load):
+                    yield n
+                elif isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and n.target.id == name:
+                    yield n
+        frame = self.frames[-1]
+        within = {id(n) for n in reads(s)}
+        if any(id(n) not in within for around in frame.loops for n in reads(around)):
+            return True
+        end = (s.end_lineno, s.end_col_offset)
+        return any((n.lineno, n.col_offset) >= end and id(n) not in within for n in reads(frame.fn.tree))
 
     def loop(self, s, over):
         self.no_return(s, "for")
@@ -500,6 +546,12 @@ class Generator:
         target = s.target.id
         kept = self.scope.get(target, _missing)
         names = self.carried(s.body, (target,))
+        read = self.read_after(s, target)
+        carry = read and (hasattr(s, "breaks") or target in assigned_names(s.body))   # else the last turn is known by its number
+        type = S.common_type(kind, S.to_tensor(kept).dtype) if is_integer(kept) else kind
+        if carry:
+            names.append(target)
+            self.scope[target] = S.cast(kept, type) if is_integer(kept) else S.number(0, kind)
         first, parts = self.begin(names)
         inits = [t.handle for n in names for t in parts[n]]
         breaks = getattr(s, "breaks", None)   # such a loop tests, and counts for itself
@@ -513,7 +565,11 @@ class Generator:
         if falling:
             index = S.add(wide[0], S.mul(index, int(step_known)))
         self.scope[target] = S.cast(index, kind)
+        self.frames[-1].loops.append(s)
         self.statements(s.body)
+        self.frames[-1].loops.pop()
+        if carry and isinstance(self.scope.get(target), tensor) and self.scope[target].type == kind:
+            self.scope[target] = S.cast(self.scope[target], type)
         yields = self.ends(names, parts)
         if breaks:
             following = S.add(count, step)
@@ -526,8 +582,33 @@ class Generator:
         else:
             node = self.program.append("loop", "none", operands=[low.handle, high.handle, step.handle] + inits, regions=[region])
         self.after(node, names, first, parts, 1 if breaks else 0)
-        if kept is _missing:
-            outer.pop(target, None)
+        last = outer.pop(target, _missing)
+        if kept is not _missing:
+            outer[target] = kept
+        if not read:
+            return
+        known = [x.known for x in bounds]
+        turns = None if None in known else len(builtins.range(*map(int, known)))
+        if turns == 0:
+            return
+        if not carry:
+            at = S.mul(S.sub(high, 1), int(step_known)) if falling else S.mul(S.floordiv(S.sub(S.sub(high, low), 1), step), step)
+            last = S.cast(S.add(wide[0], at), type)
+        if turns:
+            outer[target] = last
+            return
+        unsure = self.frames[-1].unsure
+        some = S.lt(low, high)
+        if is_integer(kept):
+            outer[target] = last if carry else S.where(some, last, S.cast(kept, type))
+            before = unsure.get(target)
+            if before is not None and before[0] is kept:
+                unsure[target] = (outer[target], S.logical_or(before[1], some), set())
+        elif kept is _missing:
+            outer[target] = last
+            unsure[target] = (last, some, set())
+        else:
+            del outer[target]   # its type hangs on whether there is a turn
 
     def do_While(self, s):
         if s.orelse:
@@ -535,6 +616,7 @@ class Generator:
         self.no_return(s, "while")
         names = self.carried(s.body)
         first, parts = self.begin(names)
+        self.frames[-1].loops.append(s)
         for n in names:   # the condition must not be taken as known from the first values
             self.scope[n] = rebuilt(first[n] if not is_number(first[n]) else parts[n][0], [tensor(t.handle, t.type) for t in parts[n]])
 
@@ -560,6 +642,7 @@ class Generator:
         else:
             again = go_on()
         self.program.leave([again.handle] + yields)
+        self.frames[-1].loops.pop()
         self.frames[-1].scope = outer
         node = self.program.append("loop_while", "none", operands=[start.handle] + [t.handle for n in names for t in parts[n]], regions=[region])
         self.after(node, names, first, parts)
@@ -579,7 +662,9 @@ class Generator:
 
     def name(self, name):
         if name in self.scope:
-            return self.scope[name]
+            value = self.scope[name]
+            self.require_turn(name, value)
+            return value
         fn = self.frames[-1].fn
         for place in (fn.nonlocals, fn.globals):
             if name in place:
@@ -594,6 +679,14 @@ class Generator:
         if hasattr(builtins, name):
             return getattr(builtins, name)
         raise NameError(f"name {name!r} is not defined")
+
+    def require_turn(self, name, value):
+        """The launch fails where a loop's variable is read that no turn has bound."""
+        loop, some, regions = self.frames[-1].unsure.get(name, (_missing, None, None))
+        if value is loop and regions.isdisjoint(self.program.open):
+            regions.add(self.program.open[-1])
+            self.program.append("require", "none", operands=[some.handle],
+                                name=f"name {name!r} is read where the loop that binds it had no turn{self.where()}")
 
     def noted(self, place, name, value):
         """Remembers a constant that becomes part of the code."""

@@ -847,7 +847,7 @@ def device_assert(cond, msg="", mask=None):
     if unwrap(mask) is not None:
         cond = S.logical_or(cond, S.logical_not(unwrap(mask)))
     g = generator()
-    g.program.append("require", "none", operands=[cond.handle], name=str(unwrap(msg)) + g.where())
+    g.program.append("require", "none", operands=[cond.handle], name="device_assert failed: " + str(unwrap(msg)) + g.where())
 
 
 @builtin

@@ -348,6 +348,93 @@ TEST(Tile, MessagesAndChangesOfFloats) {
       }
 }
 
+// A node of two f32 tiles becomes one that hands so many operands to a function of single lanes.
+void apart(Program& p, Id i, Op op, int operands) {
+  const Id x = p[i].in[0], truth = [&] {
+    for (Id k = 0; k < i; ++k)
+      if (p[k].op == Op::lt) return k;
+    return kNone;
+  }();
+  p.thunks.push_back({[](int64_t, void*, const void* const*) {}, 0});
+  p[i].op = op;
+  p[i].imm = 0;
+  p[i].in.clear();
+  for (int k = 0; k < operands; ++k) p[i].in.push_back(k == 0 && op != Op::lanes ? truth : x);
+  if (op == Op::tell) p[i].type = {};
+}
+
+// As many operands as a function of single lanes may have: every one arrives, with the interpreter and with the machine.
+TEST(Tile, FunctionsOfSingleLanesTakeTheMostValues) {
+  static std::vector<double> heard;
+  const auto sum = [](int64_t, void* out, const void* const* in) {
+    double s = 0;
+    for (int i = 0; i < kMostApart; ++i) {
+      double x;
+      std::memcpy(&x, in[i], 8);
+      s = 2 * s + x;
+    }
+    if (out) std::memcpy(out, &s, 8);
+    else heard.push_back(s);
+  };
+  for (int lanes : {1, 4, kMostLanes}) {
+    Program p;
+    p.name = "widest";
+    Builder b(p);
+    b.parameter("in", Elem::address);
+    const Id out = b.parameter("out", Elem::address);
+    b.parameter("n", Elem::i64);
+    const Id i = b.ramp(b.integer(1), b.integer(1), lanes), on = b.apply(Op::lt, i, b.integer(4)), fi = b.convert(i, Elem::f64);
+    Id x[kMostApart];
+    for (int k = 0; k < kMostApart; ++k) x[k] = b.apply(Op::add, fi, b.real(Elem::f64, k));
+    const Thunk f{sum, 0};
+    b.store(b.ramp(out, b.integer(8), lanes), b.lanes(f, Elem::f64, x, kMostApart));
+    b.store(b.ramp(b.apply(Op::add, out, b.integer(8 * lanes)), b.integer(8), lanes), b.patch(f, on, fi, x, kMostApart));
+    b.tell(f, on, x, kMostApart);
+    Id more[kMostApart + 1] = {};
+    EXPECT_THROW(b.lanes(f, Elem::f64, more, kMostApart + 1), Error);
+    EXPECT_THROW(b.patch(f, on, fi, more, kMostApart + 1), Error);
+    EXPECT_THROW(b.tell(f, on, more, kMostApart + 1), Error);
+    ASSERT_EQ(verify(p), "");
+    std::vector<double> want(size_t(2 * lanes)), told;
+    for (int l = 0; l < lanes; ++l) {
+      for (int k = 0; k < kMostApart; ++k) want[size_t(l)] = 2 * want[size_t(l)] + (l + 1 + k);
+      want[size_t(lanes + l)] = l < 3 ? want[size_t(l)] : l + 1;
+      if (l < 3) told.push_back(want[size_t(l)]);
+    }
+    const Program lowered = compile::lower(p);
+    for (bool machine : {false, true}) {
+      std::vector<double> got(size_t(2 * lanes));
+      const int64_t words[] = {0, reinterpret_cast<int64_t>(got.data()), 0};
+      heard.clear();
+      if (machine) compile::make_code(lowered)->entry(words);
+      else interpret(lowered, words);
+      EXPECT_EQ(got, want) << lanes;
+      EXPECT_EQ(heard, told) << lanes;
+    }
+  }
+}
+
+// A negative constant has the bits of its element: a comparing exchange by the interpreter finds it, as the machine does.
+TEST(Tile, ConstantsAreTheirElementsBits) {
+  for (Elem e : {Elem::i8, Elem::i16, Elem::i32, Elem::i64}) {
+    int64_t memory[2][1];
+    for (bool machine : {false, true}) {
+      Program p;
+      p.name = "exchange";
+      Builder b(p);
+      const Id at = b.parameter("at", Elem::address);
+      b.atomic(Atomic::exchange_if, at, b.constant_bits(e, 5), b.constant_bits(Elem::b1, 1), b.constant_bits(e, -1));
+      const Program lowered = compile::lower(p);
+      memory[machine][0] = -1;
+      const int64_t words[] = {reinterpret_cast<int64_t>(memory[machine])};
+      if (machine) compile::make_code(lowered)->entry(words);
+      else interpret(lowered, words);
+    }
+    EXPECT_EQ(memory[0][0], memory[1][0]) << name_of(e);
+    EXPECT_EQ(memory[0][0] & 0xff, 5) << name_of(e);
+  }
+}
+
 // Each breaks one rule of a good program.
 TEST(Tile, VerifierRefusesBrokenPrograms) {
   auto good = [] {
@@ -359,6 +446,7 @@ TEST(Tile, VerifierRefusesBrokenPrograms) {
     const Id m = b.apply(Op::lt, x, b.real(Elem::f32, 1));
     std::vector<Id> c{b.apply(Op::select, m, x, b.apply(Op::add, x, x))};
     b.loop(b.integer(0), b.integer(4), b.integer(1), c, [&](Id, std::vector<Id>& v) { v[0] = b.apply(Op::mul, v[0], x); });
+    b.raise_if(b.apply(Op::lt, c[0], b.convert(b.load(in, Elem::i32), Elem::f32)), kZeroDivisor);
     b.store(b.ramp(in, b.integer(4), 8), c[0]);
     return p;
   };
@@ -397,6 +485,44 @@ TEST(Tile, VerifierRefusesBrokenPrograms) {
       {Op::mul, [](Program& p, Id i) { p[i].op = Op::call; p[i].callee = &named_exp; }, "does not fit its function"},
       {Op::mul, [](Program& p, Id i) { p[i].op = Op::lanes; p[i].imm = 3; }, "no such function"},
       {Op::add, [](Program& p, Id i) { p.regions[0].body.push_back(i); }, "stands in two places"},
+      // What machine code, the interpreter and the loader take for granted.
+      {Op::mul, [](Program& p, Id i) { apart(p, i, Op::lanes, kMostApart + 1); }, "more values than it takes"},
+      {Op::mul, [](Program& p, Id i) { apart(p, i, Op::patch, 2 + kMostApart + 1); }, "more values than it takes"},
+      {Op::mul, [](Program& p, Id i) { apart(p, i, Op::tell, 1 + kMostApart + 1); }, "more values than it takes"},
+      {Op::mul, [](Program& p, Id i) { apart(p, i, Op::lanes, 2); p.thunks[0].fn = nullptr; }, "no such function"},
+      {Op::mul, [](Program& p, Id i) { apart(p, i, Op::lanes, 2); p[i].type.elem = Elem::none; }, "a value without type"},
+      {Op::mul, [](Program& p, Id i) { p[i].op = Op::call; p[i].callee = nullptr; }, "no such function"},
+      {Op::mul, [](Program& p, Id i) {
+         static Named other = named_atan2;   // of a name that means another function to the loader
+         p[i].op = Op::call;
+         p[i].callee = &other;
+       }, "no such function"},
+      {Op::convert, [](Program& p, Id i) { p[i].type.elem = Elem::none; }, "a value without type"},
+      {Op::load, [](Program& p, Id i) { p[i].type.elem = Elem(99); }, "of no type"},
+      {Op::add, [](Program& p, Id i) { p[i].op = Op(200); }, "is no operator"},
+      {Op::store, [](Program& p, Id i) { p[i].type.elem = Elem::f32; }, "has no value"},
+      {Op::raise_if, [](Program& p, Id i) { p[i].imm = 40; }, "no such error"},
+      {Op::raise_if, [](Program& p, Id i) { p[i].imm = -1; }, "no such error"},
+      {Op::splat, [](Program& p, Id i) { p[i].type.lanes = 2 * kMostLanes; }, "more lanes than tiles have"},
+      {Op::parameter, [](Program& p, Id i) { p.parameters[size_t(p[i].imm)].type = p[i].type = {Elem::f32, 1}; }, "is not one word"},
+      {Op::parameter, [](Program& p, Id i) { p.parameters[size_t(p[i].imm)].type = p[i].type = {Elem::address, 2}; }, "is not one word"},
+      {Op::loop, [](Program& p, Id i) { p[p[i].in[2]].imm = 0; }, "steps backwards"},
+      {Op::loop, [](Program& p, Id i) { p[i].imm = 2; }, "of no such kind"},
+      {Op::loop, [](Program& p, Id i) {          // a loop within itself
+         auto& body = p.regions[size_t(p[i].region)].body;
+         body.insert(body.begin(), i);
+       }, "stands in two places"},
+      {Op::loop, [](Program& p, Id i) {          // its body is that of another loop
+         p.nodes.push_back(p[i]);
+         auto& body = p.regions[0].body;
+         body.insert(std::find(body.begin(), body.end(), i) + 1, Id(p.nodes.size()) - 1);
+       }, "region of another loop"},
+      {Op::loop, [](Program& p, Id i) { p.regions[size_t(p[i].region)].body.back() = 99999; }, "does not end in yield"},
+      {Op::loop, [](Program& p, Id i) { p.regions[size_t(p[i].region)].body[0] = -5; }, "a value that is not there"},
+      {Op::loop, [](Program& p, Id i) { p.regions[size_t(p[i].region)].arguments[1] = 99999; }, "an argument is none"},
+      {Op::loop, [](Program& p, Id) { p.regions.emplace_back().body = {12345}; }, "is of no loop"},
+      {Op::result, [](Program& p, Id i) { p[i].imm = INT64_MAX; }, "carries no such value"},
+      {Op::result, [](Program& p, Id i) { p[i].in[0] = p[i].in[0] - 1; }, "is not of a loop"},
   };
   for (const Case& c : cases) {
     Program p = good();

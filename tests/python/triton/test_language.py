@@ -812,3 +812,167 @@ def test_return_in_loops_and_jumps_in_unrolled_ones():
     x, y = torch.tensor([0, 0, 4, 0, 0, 0, 0, 0], dtype=torch.int32), torch.zeros(8, dtype=torch.int32)
     backwards_kernel[(1,)](x, y)
     assert y.tolist() == [0, 0, 0, 1, 1, 1, 1, 1]
+
+
+# ---- a loop's variable after the loop ----
+def left_behind(low, high, step, stop):
+    i = 77
+    for i in range(low, high, step):
+        pass
+    out = [i]
+    for i in range(low, high, step):
+        if i >= stop:
+            break
+    out.append(i)
+    for i in range(low, high, step):
+        if i % 2 == 0:
+            i = i * 100
+    out.append(i)
+    for i in range(high, low, -3):
+        pass
+    out.append(i)
+    for j in range(3, 9, 4):
+        pass
+    out.append(j)
+    for j in range(9, 3, -5):
+        if j == stop:
+            break
+    out.append(j)
+    return out
+
+
+@triton.jit
+def left_behind_kernel(out, low, high, step, stop):
+    i = 77
+    for i in range(low, high, step):
+        pass
+    tl.store(out, i)
+    for i in range(low, high, step):
+        if i >= stop:
+            break
+    tl.store(out + 1, i)
+    for i in tl.range(low, high, step):
+        if i % 2 == 0:
+            i = i * 100
+    tl.store(out + 2, i)
+    for i in range(high, low, -3):
+        pass
+    tl.store(out + 3, i)
+    for j in range(3, 9, 4):
+        pass
+    tl.store(out + 4, j)
+    for j in range(9, 3, -5):
+        if j == stop:
+            break
+    tl.store(out + 5, j)
+
+
+@pytest.fixture(params=["compiled", "interpreted"])
+def as_made(request, monkeypatch):
+    """A kernel as machine code, and on the interpreter."""
+    monkeypatch.setenv("TRITON_INTERPRET", "1" if request.param == "interpreted" else "0")
+    return lambda kernel: triton.jit(kernel.fn)     # one of its own: a kernel keeps what was made of it
+
+
+def test_loop_variables_keep_their_last_value(as_made):
+    kernel = as_made(left_behind_kernel)
+    for low, high, step, stop in ((0, 10, 3, 4), (0, 10, 3, 50), (-7, 8, 2, -7), (5, 5, 1, 0), (6, 2, 1, 9), (0, 1, 1, 0), (2**33, 2**33 + 9, 4, 2**33 + 3)):
+        out = torch.zeros(6, dtype=torch.int64)
+        kernel[(1,)](out, low, high, step, stop)
+        assert out.tolist() == left_behind(low, high, step, stop), (low, high, step, stop)
+
+
+def rounds_left(n, stop, most):
+    out, last, i = [], -1, -5
+    for turn in range(most):
+        i = turn
+        if i == stop:
+            break
+    out.append(i)
+    for k in range(most):
+        for i in range(k, n):
+            if i == stop:
+                break
+        last = last * 10 + i
+        for i in range(k + n, k, -2):
+            last += i
+        last = last * 10 + i
+    return out + [last, i]
+
+
+@triton.jit
+def rounds_left_kernel(out, n, stop, MOST: tl.constexpr):
+    last = -1
+    i = -5
+    for i in tl.static_range(MOST):
+        if i == stop:
+            break
+    tl.store(out, i)
+    for k in range(MOST):
+        for i in range(k, n):
+            if i == stop:
+                break
+        last = last * 10 + i
+        for i in range(k + n, k, -2):
+            last += i
+        last = last * 10 + i
+    tl.store(out + 1, last)
+    tl.store(out + 2, i)
+
+
+def test_loop_variables_of_unrolled_and_nested_loops(as_made):
+    kernel = as_made(rounds_left_kernel)
+    for n, stop, most in ((4, 1, 3), (4, 9, 3), (0, 0, 2), (2, 2, 4), (3, 0, 1)):
+        out = torch.zeros(3, dtype=torch.int32)
+        kernel[(1,)](out, n, stop, MOST=most)
+        assert out.tolist() == rounds_left(n, stop, most), (n, stop, most)
+
+
+@triton.jit
+def unbound_kernel(out, n, m):
+    for i in range(n):
+        tl.store(out, 1)
+    if m > 0:
+        tl.store(out + 1, i)
+    for k in range(n):
+        pass
+    for k in range(m):
+        pass
+    tl.store(out + 2, k)
+
+
+def test_a_loop_without_turns_binds_nothing(as_made):
+    kernel = as_made(unbound_kernel)
+    out = torch.full((3,), -1, dtype=torch.int32)
+    kernel[(1,)](out, 4, 2)
+    assert out.tolist() == [1, 3, 1]
+    kernel[(1,)](out, 3, 0)                 # the one is not read, the other is bound by the first loop
+    assert out.tolist() == [1, 3, 2]
+    with pytest.raises(RuntimeError, match=r"name 'i' is read where the loop that binds it had no turn \(.*test_language.py:\d+\)"):
+        kernel[(1,)](out, 0, 2)
+    with pytest.raises(RuntimeError, match="name 'k' is read"):
+        kernel[(1,)](out, 0, 0)
+
+
+@triton.jit
+def never_bound_kernel(out):
+    for i in range(3, 3):
+        pass
+    tl.store(out, i)
+
+
+@triton.jit
+def tile_or_number_kernel(out, n):
+    i = tl.arange(0, 4)
+    tl.store(out + i, i)
+    for i in range(n):
+        tl.store(out, i)
+    tl.store(out + 1, i)
+
+
+def test_loop_variables_without_a_type():
+    out = torch.zeros(4, dtype=torch.int32)
+    with pytest.raises(triton.compiler.CompilationError, match="'i' is not defined"):
+        never_bound_kernel[(1,)](out)
+    with pytest.raises(triton.compiler.CompilationError, match="'i' is not defined"):
+        tile_or_number_kernel[(1,)](out, 3)

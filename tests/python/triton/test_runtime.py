@@ -3,6 +3,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -294,6 +295,44 @@ def test_messages(capfd):
     checked[(1,)](x, 5)
     with pytest.raises(RuntimeError, match=r"x is too great \(.*test_runtime.py:\d+\).*pid \(0, 0, 0\)"):
         checked[(1,)](x, 2)
+
+
+@triton.jit(debug=True)
+def first_kernel(x, n):
+    i = tl.program_id(0)
+    tl.device_assert(tl.load(x + i) < n, "first requirement")
+
+
+@triton.jit(debug=True)
+def second_kernel(x, n):
+    i = tl.program_id(0)
+    tl.device_assert(tl.load(x + i) > n, "second requirement")
+
+
+def test_launches_at_the_same_time_tell_their_own_failures():
+    x = torch.arange(60000.)
+    wrong = []
+
+    def launches(kernel, n, want):
+        for _ in range(20):
+            try:
+                kernel[(60000,)](x, n)
+                wrong.append("nothing failed")
+            except RuntimeError as e:   # of the first program in the grid's order, however programs are shared among threads
+                if want not in str(e):
+                    wrong.append(str(e))
+
+    threads = [threading.Thread(target=launches, args=a) for a in
+               ((first_kernel, 59000, "first requirement"), (second_kernel, 17, "second requirement")) * 2]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert wrong == []
+    with pytest.raises(RuntimeError, match=r"first requirement .*pid \(59000, 0, 0\)"):
+        first_kernel[(60000,)](x, 59000)
+    with pytest.raises(RuntimeError, match=r"second requirement .*pid \(0, 0, 0\)"):
+        second_kernel[(60000,)](x, 17)
 
 
 def test_device_facts():

@@ -246,7 +246,15 @@ def snapshot_fake(val, mode=None):
 
 def _meta_like(t):
     with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
-        return torch.empty_strided(t.size(), t.stride(), dtype=t.dtype, device="meta")
+        offset = t.storage_offset()
+        if not isinstance(offset, int) or offset == 0:
+            like = torch.empty_strided(t.size(), t.stride(), dtype=t.dtype, device="meta")
+        else:
+            reach = sum((n - 1) * s for n, s in zip(t.size(), t.stride())) + 1 if t.numel() else 0
+            like = torch.empty(offset + reach, dtype=t.dtype, device="meta")
+            like.set_(like.untyped_storage(), offset, t.size(), t.stride())
+        like = torch._conj(like) if t.is_conj() else like
+        return torch._neg_view(like) if t.is_neg() else like
 
 
 def extract_val(val, mode=None):
