@@ -78,7 +78,7 @@ def test_sources_of_generated_modules():
 
 def test_graphs_by_numbers(monkeypatch):
     x = torch.arange(4.0)
-    g = torch._inductor.compile_fx(lambda x, n: x * n + 1, [x, 2])
+    g = torch._inductor.compile(lambda x, n: x * n + 1, [x, 2])
     monkeypatch.setattr(type(g), "most", 5)
     for n in [*range(20), *range(20)]:
         assert torch.equal(g(x, n), x * n + 1)

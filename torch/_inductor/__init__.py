@@ -1,5 +1,6 @@
 """Graphs as machine code."""
-from .compile_fx import compile, compile_fx
+from . import compile_fx
+from .compile_fx import compile
 
 __all__ = ["check_options", "compile", "compile_fx", "list_mode_options", "list_options"]
 
