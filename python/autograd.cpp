@@ -434,7 +434,16 @@ PyObject* py_gradient_edge(PyObject*, PyObject* t) {
   FB_PY_END(nullptr)
 }
 
+PyObject* py_increment_version(PyObject*, PyObject* t) {
+  FB_PY_BEGIN
+  const Tensor& tensor = tensor_arg(t, "increment_version", "tensor");
+  if (!tensor->inference) tensor->bump_version();
+  Py_RETURN_NONE;
+  FB_PY_END(nullptr)
+}
+
 PyMethodDef functions[] = {{"_run_backward", py_run_backward, METH_VARARGS, nullptr},
+                           {"_increment_version", py_increment_version, METH_O, "_increment_version(tensor): counts a write to its memory."},
                            {"_set_grad_enabled", py_set_grad_enabled, METH_O, nullptr},
                            {"is_grad_enabled", py_is_grad_enabled, METH_NOARGS, "is_grad_enabled() -> bool"},
                            {"_set_inference_mode", py_set_inference, METH_O, nullptr},

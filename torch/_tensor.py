@@ -219,9 +219,9 @@ class Tensor(_C.TensorBase):
             device = torch.device(device)
             if device.type == "cpu":
                 device = torch.device("cpu")
-        same = ((dtype is None or dtype is self.dtype) and (device is None or device == self.device)
-                and (fmt is None or fmt is torch.preserve_format or self.is_contiguous(memory_format=fmt)))
-        if same and not copy:
+        if fmt is not None and fmt is not torch.preserve_format:
+            return _to_format(self, dtype=dtype, device=device, non_blocking=non_blocking, copy=copy, memory_format=fmt)
+        if (dtype is None or dtype is self.dtype) and (device is None or device == self.device) and not copy:
             return self
         return _to_copy(self, dtype=dtype, device=device, non_blocking=non_blocking, memory_format=fmt)
 
@@ -254,9 +254,32 @@ class Tensor(_C.TensorBase):
             raise TypeError("len() of a 0-d tensor")
         return self.shape[0]
 
-    def dim_order(self):
-        """Dimensions from the slowest to the fastest in memory."""
-        return tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
+    def dim_order(self, *, ambiguity_check=False):
+        """Dimensions from the slowest to the fastest in memory; those that take no memory (stride 0) keep their place.
+
+        ambiguity_check: True raises RuntimeError where sizes of 1 or equal strides leave several orders; a list of memory formats
+        does so unless the tensor is laid out in exactly one format, and that is in the list. TypeError for anything else.
+        """
+        formats = {torch.contiguous_format: range(self.dim()), torch.channels_last: (0, 2, 3, 1), torch.channels_last_3d: (0, 2, 3, 4, 1),
+                   torch.preserve_format: None}  # as contiguous_format
+        if not isinstance(ambiguity_check, bool) and not (isinstance(ambiguity_check, list) and all(
+                isinstance(f, torch.memory_format) and f in formats for f in ambiguity_check)):
+            raise TypeError(f"dim_order: ambiguity_check is a bool or a list of memory formats, got {ambiguity_check!r}")
+        strides = self.stride()
+        moved = [d for d in range(self.dim()) if strides[d]]
+        ordered = iter(sorted(moved, key=lambda d: (-strides[d], self.shape[d] == 1)))
+        order = tuple(next(ordered) if s else d for d, s in enumerate(strides))
+        if ambiguity_check is False or (1 not in self.shape and 0 not in strides and len(set(strides)) == len(strides)):
+            return order
+        laid = [f for f, n in ((torch.contiguous_format, self.dim()), (torch.channels_last, 4), (torch.channels_last_3d, 5))
+                if self.dim() == n and self.is_contiguous(memory_format=f)]
+        asked = set(ambiguity_check or ()) if ambiguity_check is not True else set()
+        if torch.preserve_format in asked:
+            asked.add(torch.contiguous_format)
+        if len(laid) == 1 and laid[0] in asked:
+            return tuple(formats[laid[0]])
+        raise RuntimeError(f"dim_order: a tensor of shape {tuple(self.shape)} and strides {strides} has several orders of dimensions, with "
+                           f"ambiguity_check={ambiguity_check!r}")
 
     def new(self, *args, **kwargs):
         """An uninitialised tensor, or one of given data, in this one's type."""
@@ -355,7 +378,7 @@ class Tensor(_C.TensorBase):
 
 import torch  # noqa: E402
 
-_to_copy = _C._op("_to_copy", None)
+_to_copy, _to_format = _C._op("_to_copy", None), _C._op("to", "dtype_layout")
 _unflatten = _C._op("unflatten", None)
 
 

@@ -93,7 +93,7 @@ inline bool same_device(Device a, Device b) {
 inline Tensor converted(const Tensor& self, DType dtype, Device device, bool copy, std::optional<MemoryFormat> f) {
   const MemoryFormat format = f.value_or(MemoryFormat::preserve);
   if (!copy && dtype == self.dtype() && same_device(device, self.device()) &&
-      (format == MemoryFormat::preserve || self.is_contiguous(format) ))
+      (format == MemoryFormat::preserve || self.suggested_format() == format))
     return self;
   // The device is named only where it changes: a trace then keeps that of whatever comes.
   const std::optional<Device> to = same_device(device, self.device()) ? std::nullopt : std::optional<Device>(device);

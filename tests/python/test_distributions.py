@@ -123,3 +123,12 @@ def test_mixture():
 def test_wrong_arguments(make):
     with pytest.raises(ValueError):
         make()
+
+
+def test_constraints_take_their_bounds_by_name():
+    c = torch.distributions.constraints
+    for made, text in ((c.greater_than(lower_bound=1), "GreaterThan(lower_bound=1)"), (c.interval(lower_bound=0, upper_bound=2), "Interval(lower_bound=0, upper_bound=2)"),
+                       (c.less_than(upper_bound=3), "LessThan(upper_bound=3)"), (c.half_open_interval(0, upper_bound=1), "HalfOpenInterval(lower_bound=0, upper_bound=1)"),
+                       (c.integer_interval(0, 3), "IntegerInterval(lower_bound=0, upper_bound=3)"), (c.greater_than_eq(lower_bound=0), "GreaterThanEq(lower_bound=0)")):
+        assert repr(made) == text
+    assert c.interval(lower_bound=0, upper_bound=2).check(torch.tensor([-1.0, 0, 2, 3])).tolist() == [False, True, True, False]

@@ -51,3 +51,16 @@ def test_writes_count():
     w = torch.ones(3, 3, requires_grad=True)
     w[0].sum().backward()
     assert w.grad._version == 0
+
+
+def test_writes_that_torch_does_not_see_are_counted_by_hand():
+    x = torch.ones(2, requires_grad=True)
+    y = x.exp()
+    before = y._version
+    torch.autograd.graph.increment_version(y)
+    torch.autograd.graph.increment_version([y.detach(), torch.ones(1)])   # one memory, one version
+    assert y._version == before + 2
+    with pytest.raises(RuntimeError, match="written in place"):
+        y.sum().backward()
+    with torch.inference_mode():
+        torch.autograd.graph.increment_version(torch.ones(1))

@@ -235,7 +235,7 @@ def _training(forward, backward, written, count, fw_compiler, bw_compiler, joint
     return run
 
 
-def aot_function(fn, fw_compiler, bw_compiler=None, partition_fn=default_partition, decompositions=None, num_params_lifted=0,
+def aot_function(fn, fw_compiler, bw_compiler=None, partition_fn=default_partition, decompositions=None, num_params_buffers=0,
                  keep_inference_input_mutations=False, inference_compiler=None, *, dynamic=False, enable_log=True):
     """`fn` with forward and backward compiled.
 
@@ -341,7 +341,7 @@ def aot_module_simplified(mod, args, fw_compiler, bw_compiler=None, partition_fn
     return forward
 
 
-def aot_export_joint_simple(func, args, *, trace_joint, num_params_lifted=0, decompositions=None):
+def aot_export_joint_simple(func, args, *, trace_joint, num_params_buffers=0, decompositions=None):
     """The functional graph of `func(*args)`, of forward and backward together where `trace_joint`."""
     flat, spec = pytree.tree_flatten((tuple(args), {}))
     flat_fn, _ = _flat_function(func, spec)

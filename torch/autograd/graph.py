@@ -16,6 +16,13 @@ def get_gradient_edge(tensor):
     return GradientEdge(*_C._gradient_edge(tensor))
 
 
+def increment_version(tensor):
+    """Counts a write to a tensor, or to each of several, that was made where torch does not see it (through data_ptr): backward
+    then refuses values that were saved before it. Inference tensors have no version."""
+    for t in (tensor,) if isinstance(tensor, torch.Tensor) else tensor:
+        _C._increment_version(t)
+
+
 class saved_tensors_hooks:
     """Within it pack(tensor) is called for each tensor saved for backward, and unpack(what pack gave) when it is needed."""
 

@@ -140,35 +140,51 @@ class _OneHot(Constraint):
 class _Bounds(Constraint):
     _names = ()
 
-    def __init__(self, *bounds):
-        for name, bound in zip(self._names, bounds, strict=True):
-            setattr(self, name, bound)
-        super().__init__()
-
     def __repr__(self):
         bounds = ", ".join(f"{n}={getattr(self, n)}" for n in self._names)
         return f"{type(self).__name__[1:]}({bounds})"
 
 
-class _IntegerInterval(_Bounds):
-    is_discrete = True
+class _Below(_Bounds):
+    _names = ("upper_bound",)
+
+    def __init__(self, upper_bound):
+        self.upper_bound = upper_bound
+        super().__init__()
+
+
+class _Above(_Bounds):
+    _names = ("lower_bound",)
+
+    def __init__(self, lower_bound):
+        self.lower_bound = lower_bound
+        super().__init__()
+
+
+class _Between(_Bounds):
     _names = ("lower_bound", "upper_bound")
+
+    def __init__(self, lower_bound, upper_bound):
+        self.lower_bound, self.upper_bound = lower_bound, upper_bound
+        super().__init__()
+
+
+class _IntegerInterval(_Between):
+    is_discrete = True
 
     def check(self, value):
         return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
-class _IntegerLessThan(_Bounds):
+class _IntegerLessThan(_Below):
     is_discrete = True
-    _names = ("upper_bound",)
 
     def check(self, value):
         return (value % 1 == 0) & (value <= self.upper_bound)
 
 
-class _IntegerGreaterThan(_Bounds):
+class _IntegerGreaterThan(_Above):
     is_discrete = True
-    _names = ("lower_bound",)
 
     def check(self, value):
         return (value % 1 == 0) & (value >= self.lower_bound)
@@ -179,37 +195,27 @@ class _Real(Constraint):
         return value == value  # not NaN
 
 
-class _GreaterThan(_Bounds):
-    _names = ("lower_bound",)
-
+class _GreaterThan(_Above):
     def check(self, value):
         return self.lower_bound < value
 
 
-class _GreaterThanEq(_Bounds):
-    _names = ("lower_bound",)
-
+class _GreaterThanEq(_Above):
     def check(self, value):
         return self.lower_bound <= value
 
 
-class _LessThan(_Bounds):
-    _names = ("upper_bound",)
-
+class _LessThan(_Below):
     def check(self, value):
         return value < self.upper_bound
 
 
-class _Interval(_Bounds):
-    _names = ("lower_bound", "upper_bound")
-
+class _Interval(_Between):
     def check(self, value):
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
-class _HalfOpenInterval(_Bounds):
-    _names = ("lower_bound", "upper_bound")
-
+class _HalfOpenInterval(_Between):
     def check(self, value):
         return (self.lower_bound <= value) & (value < self.upper_bound)
 
