@@ -1,9 +1,11 @@
 #include "compile/fuse/plan.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "compile/fuse/lower.h"
+#include "compile/llvm/machine.h"
 #include "core/error.h"
 #include "core/threads.h"
 #include "dispatch/thread_state.h"
@@ -41,6 +43,11 @@ class Planner {
     p_->default_type = default_dtype;
     p_->eager = odd_ || !infer_shapes(g, inputs, s_, &p_->why);
     if (odd_) p_->why = "an input is not a plain tensor of the CPU";
+  }
+  std::unique_ptr<Plan> without_code(const std::string& why) {
+    if (!p_->eager) p_->why = why;
+    p_->eager = true;
+    return std::move(p_);
   }
   std::unique_ptr<Plan> run() {
     if (p_->eager) return std::move(p_);
@@ -211,7 +218,15 @@ template <class At> int32_t run_nest(const Step& s, At&& at) {
 
 }  // namespace
 
-std::unique_ptr<Plan> make_plan(const Graph& g, TensorImpl* const* inputs) { return Planner(g, inputs).run(); }
+std::unique_ptr<Plan> make_plan(const Graph& g, TensorImpl* const* inputs) {
+  try {
+    return Planner(g, inputs).run();
+  } catch (const NoMachineCode& e) {
+    static std::atomic<bool> said{false};
+    if (!said.exchange(true)) warn(e.text() + ". Compiled functions run operator by operator, with the same results");
+    return Planner(g, inputs).without_code(e.text());
+  }
+}
 
 bool run_plan(const Plan& p, const Graph& g, TensorImpl* const* inputs, const std::vector<const Tensor*>& constants, Tensor* outputs) {
   constexpr size_t kInline = 24;

@@ -21,7 +21,10 @@ std::string make_object(const tile::Program& p, double* times) {
   const Make make = made.get([] {
     void* lib = dlopen(llvm_library().c_str(), RTLD_NOW | RTLD_LOCAL);
     void* f = lib ? dlsym(lib, "fb_make_object") : nullptr;
-    if (!f) raise_runtime("LLVM could not be loaded: ", dlerror());
+    if (!f) {
+      const char* why = dlerror();
+      throw NoMachineCode(text("the compiler's library could not be loaded, so that no machine code can be made: ", why ? why : llvm_library().c_str()));
+    }
     return reinterpret_cast<Make>(f);
   });
   std::string object;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compile/tile/ir.h"
+#include "core/error.h"
 #include "core/refcount.h"
 
 namespace fb::compile {
@@ -14,7 +15,13 @@ inline constexpr char kProcessor[] = "x86-64-v3";
 // One word for each parameter: addresses and i64 as they are, f64 as its bits. Returns the errors raised (tile::Errors).
 using Entry = int32_t (*)(const int64_t* words);
 
-// An object file with p's code. It names what stands outside of it (llvm/lane_site.h). Raises RuntimeError where LLVM refuses.
+// LLVM is not there: graphs run operator by operator then.
+struct NoMachineCode final : Error {
+  explicit NoMachineCode(std::string text) : Error(ErrorKind::runtime, std::move(text)) {}
+};
+
+// An object file with p's code. It names what stands outside of it (llvm/lane_site.h). Raises RuntimeError where LLVM refuses, throws
+// NoMachineCode where it is not there.
 // times: milliseconds of LLVM's text, of its passes, of the machine's code.
 std::string make_object(const tile::Program& p, double* times = nullptr);
 // Where the library with LLVM lies, which make_object loads.

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "dispatch/thread_state.h"
+#include "dispatch/trace.h"
 
 namespace fb::cards {
 
@@ -18,7 +19,8 @@ namespace {
 void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double dropout_p) {
   constexpr auto name = "scaled_dot_product_attention";
   FB_CHECK(q.dtype() == k.dtype() && q.dtype() == v.dtype(), name, ": query, key and value must be of one type, theirs are ", q.dtype(), ", ", k.dtype(), " and ", v.dtype());
-  FB_CHECK(q.device() == k.device() && q.device() == v.device(), name, ": query, key and value must be on one device, theirs are ", q.device(), ", ", k.device(), " and ", v.device());
+  const bool followed = (q->flags | k->flags | v->flags) & kTraced;   // stand-ins beside tensors from outside of a graph
+  FB_CHECK(followed || (q.device() == k.device() && q.device() == v.device()), name, ": query, key and value must be on one device, theirs are ", q.device(), ", ", k.device(), " and ", v.device());
   FB_CHECK(q.ndim() >= 2 && k.ndim() >= 2 && v.ndim() >= 2, name, ": query, key and value have at least 2 dimensions, their shapes are ", q.sizes(), ", ", k.sizes(), " and ", v.sizes());
   FB_CHECK(!mask.defined() || mask.dtype() == DType::boolean || mask.dtype() == DType::f32 || mask.dtype() == q.dtype(), name, ": attn_mask must be bool, float32 or of the query's type ",
            q.dtype(), ", it is ", mask.defined() ? mask.dtype() : q.dtype());
@@ -29,7 +31,9 @@ bool features_adjacent(const Tensor& q, const Tensor& k, const Tensor& v) { retu
 
 // Whether the fused operator takes these, whatever their strides.
 bool fits_fused(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double dropout_p, bool enable_gqa) {
-  if (!q.device().is_cpu() || dropout_p != 0 || !is_floating(q.dtype()) || q.dtype() != k.dtype() || q.dtype() != v.dtype()) return false;
+  // Stand-ins of a graph that is made for the CPU are on no device.
+  const bool followed = (q->flags | k->flags | v->flags) & kTraced;
+  if (!(followed || q.device().is_cpu()) || dropout_p != 0 || !is_floating(q.dtype()) || q.dtype() != k.dtype() || q.dtype() != v.dtype()) return false;
   const int64_t d = q.ndim();
   if ((d != 3 && d != 4) || k.ndim() != d || v.ndim() != d) return false;
   const Ints a = q.sizes(), b = k.sizes(), c = v.sizes();
@@ -40,6 +44,8 @@ bool fits_fused(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&
   for (const Tensor* t : {&q, &k, &v})
     if (t->numel() == 0) return false;
   if (!mask.defined()) return true;
+  if ((followed || mask->flags & kTraced) && mask.dtype() != DType::boolean)
+    raise_not_implemented("scaled_dot_product_attention: whether a gradient is wanted of attn_mask is not known while it is followed");
   if (mask->requires_grad && tls.grad_enabled) return false;
   if (mask.ndim() != 2 && !(mask.ndim() == 4 && d == 4)) return false;
   const Dims scores{d == 4 ? a[0] : 1, heads, a[d - 2], b[d - 2]};

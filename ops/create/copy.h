@@ -3,6 +3,7 @@
 #include "dispatch/call.h"
 #include "dispatch/levels.h"
 #include "dispatch/thread_state.h"
+#include "dispatch/trace.h"
 
 namespace fb::cards {
 
@@ -159,6 +160,7 @@ struct item : composite<item> {
   static constexpr uint32_t forms = form::method;
   static Scalar body(const Tensor& self) {
     FB_CHECK(self.numel() == 1, "item: takes a tensor of one element, this one of shape ", self.sizes(), " has ", self.numel());
+    if (self->flags & kTraced) raise_not_implemented("item: the value of a tensor cannot be followed without it");
     FB_CHECK(!self.is_meta(), "item: a meta tensor has no value (type ", self.dtype(), ")");
     return op_value<"_local_scalar_dense">(self).scalar();
   }

@@ -159,3 +159,31 @@ def test_values_of_tensors_are_read_when_called():
         c = torch._inductor.compile(f, (x, m, i, torch.tensor(5.0)))
         for v in (5.0, -1.5):
             assert same(c(x, m, i, torch.tensor(v)), f(x, m, i, torch.tensor(v)))
+
+
+ATTENTIONS = {
+    "plain": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v) * 2, None),
+    "causal": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True).relu(), None),
+    "bool mask": (lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m) + 1, torch.bool),
+    "float mask": (lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m) + 1, torch.float32),
+    "strided": (lambda q, k, v: F.scaled_dot_product_attention(q.transpose(-1, -2), k.transpose(-1, -2), v.transpose(-1, -2)).exp(), None),
+    "shared heads": (lambda q, k, v: F.scaled_dot_product_attention(q, k[:, :1], v[:, :1], enable_gqa=True), None),
+    "from outside": (lambda q, k, v, key=torch.linspace(-1, 1, 2 * 4 * 17 * 8).view(2, 4, 17, 8): F.scaled_dot_product_attention(q, key.to(q.dtype), v), None),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_attention_keeps_its_kernel(name, dtype):
+    f, mask = ATTENTIONS[name]
+    torch.manual_seed(3)
+    inputs = [torch.randn(2, 4, 17, 8, dtype=dtype) for _ in range(3)]
+    if mask is not None:
+        inputs.append(torch.rand(17, 17) > 0.3 if mask is torch.bool else torch.randn(17, 17, dtype=dtype))
+    for compiled in (torch._inductor.compile(f, inputs), torch.compile(f)):
+        assert torch.equal(compiled(*inputs), f(*inputs))
+        mine, plain = ([x.clone().requires_grad_(x.is_floating_point()) for x in inputs] for _ in range(2))
+        compiled(*mine).float().sum().backward()
+        f(*plain).float().sum().backward()
+        for a, b in zip(mine, plain, strict=True):
+            assert a.grad is None if b.grad is None else torch.equal(a.grad, b.grad)

@@ -53,8 +53,6 @@ _SIZE_TAKERS = frozenset("""view reshape expand repeat tile narrow narrow_copy s
     movedim moveaxis sum_to_size tensordot rot90 stft istft multinomial nonzero_static select slice_copy unbind sum mean prod amax amin argmax argmin var std logsumexp norm""".split())
 # Of constants these give the same in every call.
 FIXED_MAKERS = frozenset("zeros ones full eye arange linspace logspace tensor scalar_tensor tril_indices triu_indices".split())
-# Composites that choose a kernel by the device: a trace of tensors without values takes them apart where the CPU does not.
-ATTENTION = frozenset(("scaled_dot_product_attention", "multi_head_attention_forward"))
 RANDOM_WITHOUT_INPUT = frozenset("rand randn randint randperm normal".split())
 
 

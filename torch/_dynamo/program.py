@@ -72,7 +72,7 @@ class Program:
     shares memory with another or an input. writes, known likewise: an input is written. roots,
     known likewise: how many outputs require grad.
     fixed: the Values that are made of constants alone, and neither written nor given back.
-    grad_mode: grad mode is switched on the way. attention: a step is an attention, or may hold one. draws: random numbers come from steps without a tensor as input.
+    grad_mode: grad mode is switched on the way. draws: random numbers come from steps without a tensor as input.
     unknown: a step is code of users, of which it is not known what it does besides giving its result.
     """
 

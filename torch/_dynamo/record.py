@@ -100,7 +100,7 @@ class Recorder:
         self.keep = []
         self.fixed = []       # (Value, tensor, its version) of what is made of constants alone
         self.calls = self.count = 0
-        self.changes_grad_mode = self.draws_without_input = self.attends = False
+        self.changes_grad_mode = self.draws_without_input = False
         self.unknown = False  # whether code of users is a step: what it does besides its result is not known
 
     def _next(self):
@@ -202,8 +202,6 @@ class Recorder:
             raise Unsupported(f"{name}: the shape of the result depends on data")
         args, kwargs = self.real(tuple(args)), self.real(dict(kwargs))
         step = Step(Value(self._next()), f, self._argument(args), self._argument(kwargs), method)
-        if name in allowed.ATTENTION or f in allowed.opaque:   # of what users made operators it is not known
-            self.attends = True
         if name in allowed.RANDOM_WITHOUT_INPUT:
             self.draws_without_input = True
         if not method and f in allowed.opaque or any(map(_is_meta, (*args, *kwargs.values()))):
@@ -257,7 +255,7 @@ class Recorder:
     def program(self, outputs):
         """The Program with these tensors as its outputs."""
         made = Program(self.inputs, self.steps, [self.values[id(t)] for t in outputs])
-        made.facts = {"grad_mode": self.changes_grad_mode, "draws": self.draws_without_input, "attention": self.attends,
+        made.facts = {"grad_mode": self.changes_grad_mode, "draws": self.draws_without_input,
                       "unknown": self.unknown}
         given = {t.untyped_storage()._cdata for t in outputs}
         made.facts["fixed"] = {v for v, t, before in self.fixed if t._version == before and t.numel() <= _LARGE

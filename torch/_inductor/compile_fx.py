@@ -84,8 +84,7 @@ def _followed(code, inputs):
 def compile_fx(model_, example_inputs_, **unused):
     """compile_fx(gm, example_inputs) -> callable
 
-    The callable takes what gm takes and gives what gm gives, with the same bits but for attention, which it takes apart into
-    products and a softmax where gm has one kernel (torch.compile leaves graphs of attention as they are). gm, a
+    The callable takes what gm takes and gives what gm gives, with the same bits. gm, a
     torch.fx.GraphModule or any callable, is followed on tensors of the examples' types, sizes and strides, and again for each
     other set of them that comes: what composite operators do hangs on sizes. Kernels serve all sizes. Where a gradient is
     wanted of an input, operators are called one by one. A gm that reads values or writes to its inputs is returned as it is.

@@ -1,5 +1,4 @@
 """Back ends by name."""
-from ..allowed import ATTENTION
 from ..exc import InvalidBackend
 from ..program import Program
 from .training import joint, wants_gradients
@@ -47,9 +46,7 @@ class _OfGraph:
     def __init__(self, gm):
         from ..record import set_grad_enabled
         calls = [n.target for n in gm.graph.nodes if n.op in ("call_function", "call_method")]
-        names = {t if isinstance(t, str) else getattr(t, "__name__", "").partition(".")[0] for t in calls}   # of an overload its operator's
-        attends = not names.isdisjoint(ATTENTION) or any(n.op == "call_module" for n in gm.graph.nodes)   # modules are not looked into
-        self.forward, self.facts = gm.forward, {"attention": attends, "grad_mode": set_grad_enabled in calls}
+        self.forward, self.facts = gm.forward, {"grad_mode": set_grad_enabled in calls}
 
     def with_fixed_inputs(self):
         return self, []
@@ -89,10 +86,9 @@ def _compiled(_inductor, gm, example_inputs):
         if not facts.get("draws"):
             made = joint(gm, example_inputs, lambda half, examples: _inductor.compile(half.forward, examples))
         return made or gm.forward
-    # A draw that has no tensor among its inputs is not seen by a trace of tensors. Attention without gradients has a kernel
-    # of its own, whose bits are not those of what a trace takes it apart into.
+    # A draw that has no tensor among its inputs is not seen by a trace of tensors.
     # Of what users made an operator every call is to run, whatever Python it reads and whatever it does besides.
-    return gm.forward if facts.get("draws") or facts.get("attention") or facts.get("unknown") else _inductor.compile(gm.forward, example_inputs)
+    return gm.forward if facts.get("draws") or facts.get("unknown") else _inductor.compile(gm.forward, example_inputs)
 
 
 for _backend, _ in _backends.values():
