@@ -3,6 +3,7 @@ import copy
 
 import pytest
 import torch
+import torch.nn.functional as F
 from python.test_compiled import FLOATS, INTEGERS, check, layouts, same
 
 F = torch.nn.functional
