@@ -182,15 +182,21 @@ void write_over(BatchCall& c, const OpEntry& functional, const Value* args) {
   }
 }
 
-// A lowering that copies its first argument and writes to the copy needs one that has the batch, if anything has.
-bool writes_to_a_copy(const std::string& name) {
-  for (const char* part : {"scatter", "index_", "masked_", "put", "fill"})
-    if (name.find(part) != std::string::npos) return true;
-  return false;
+// A lowering that copies its first argument and writes to the copy needs one that has the batch, if anything has. What NAME_
+// writes to that argument, NAME writes to a copy of it; X_scatter does so where X, a view, looks.
+bool writes_to_a_copy(const OpEntry& op) {
+  if (is_random(op)) return false;   // whether examples draw the same numbers is not for its arguments to say
+  const std::string& name = op.schema.name;
+  const OpEntry* write = find_op(name + "_" + op.schema.full_name().substr(name.size()));
+  if (write && !write->schema.args.empty() && write->schema.args[0].written) return true;
+  constexpr std::string_view tail = "_scatter";
+  if (!std::string_view(name).ends_with(tail)) return false;
+  const Packet* view = find_packet(std::string_view(name).substr(0, name.size() - tail.size()));
+  return view && !view->overloads.empty() && view->overloads[0]->card->kind == CardKind::view;
 }
 void run_lowering(const OpEntry& op, const Value* args, Results& out, const Ref<Level>& level) {
   const Wrapped* first = args[0].tag == Tag::tensor ? wrapped_in(args[0].tensor()) : nullptr;
-  if (op.schema.writes || args[0].tag != Tag::tensor || (first && first->level.get() == level.get()) || !writes_to_a_copy(op.schema.name))
+  if (op.schema.writes || args[0].tag != Tag::tensor || (first && first->level.get() == level.get()) || !writes_to_a_copy(op))
     return op.card->body(op, args, out);
   BatchCall c(op, args, out, level);
   Tensor all;

@@ -27,6 +27,7 @@ struct OpCallable {
   PyObject_HEAD
   vectorcallfunc call;
   const Binding* binding;
+  const Binding* own;   // the same where no packet keeps it; deleted with the callable
   PyObject* name;
   PyObject* module;
   PyObject* dict;
@@ -232,12 +233,34 @@ PyMethodDef op_methods[] = {{"__reduce__", op_reduce, METH_NOARGS, nullptr}, {}}
 
 PyObject* make_callable(PyTypeObject* type, const Binding* b, const std::string& name, const char* module) {
   auto* o = PyObject_New(OpCallable, type);
+  o->own = nullptr;
   o->call = op_vectorcall;
   o->binding = b;
   o->name = PyUnicode_InternFromString(name.c_str());
   o->module = PyUnicode_InternFromString(module);
   o->dict = nullptr;
   return reinterpret_cast<PyObject*>(o);
+}
+
+// One that is called by the schema's own defaults, of signatures that go with it: operators of libraries come and go.
+PyObject* make_own_callable(const Packet& p, std::unique_ptr<Signatures> s, const std::string& name) {
+  for (Signature& q : s->plain) q.take_schema_defaults();
+  auto b = std::make_unique<Binding>();
+  b->packet = &p;
+  b->kept = std::move(s);
+  b->now = b->kept.get();
+  PyObject* f = make_callable(&OpFunctionType, b.get(), name, "torch.ops.aten");
+  as(f)->own = b.release();
+  as(f)->call = op_vectorcall_by_schema;
+  return f;
+}
+void drop_callable(PyObject* f) {
+  OpCallable* o = as(f);
+  delete o->own;
+  Py_XDECREF(o->name);
+  Py_XDECREF(o->module);
+  Py_XDECREF(o->dict);
+  PyObject_Free(f);
 }
 
 // ---- operators of Tensor ----
@@ -500,15 +523,9 @@ PyObject* py_op(PyObject*, PyObject* args) {
   Packet* p = find_packet(name);
   if (!p) Py_RETURN_NONE;
   if (!overload) {
-    auto* l = new Signatures(binding_of(*p).signatures());
+    std::unique_ptr<Signatures> l = signatures_of(*p);
     l->plain.insert(l->plain.end(), l->with_out.begin(), l->with_out.end());
-    for (Signature& s : l->plain) s.take_schema_defaults();
-    auto* b = new Binding;
-    b->packet = p;
-    b->now = l;
-    PyObject* f = make_callable(&OpFunctionType, b, name, "torch.ops.aten");
-    as(f)->call = op_vectorcall_by_schema;
-    return f;
+    return make_own_callable(*p, std::move(l), name);
   }
   const std::string want = strcmp(overload, "default") == 0 ? "" : overload;
   const OpEntry* e = nullptr;
@@ -521,15 +538,12 @@ PyObject* py_op(PyObject*, PyObject* args) {
       }
   }
   if (!e || (lowering && (e->form != OpForm::functional || !e->card->body || e->card->forms & form::library))) Py_RETURN_NONE;
-  auto* only = new Signatures;
+  auto only = std::make_unique<Signatures>();
   only->plain.push_back(signature_of(*e));
   only->plain.back().take_schema_defaults();
   only->with_out = only->plain;
-  auto* one = new Binding;
-  one->packet = p;
-  one->now = only;
-  PyObject* f = make_callable(&OpFunctionType, one, std::string(name) + "." + overload, "torch.ops.aten");
-  as(f)->call = lowering ? op_vectorcall_lowering : op_vectorcall_by_schema;
+  PyObject* f = make_own_callable(*p, std::move(only), std::string(name) + "." + overload);
+  if (lowering) as(f)->call = op_vectorcall_lowering;
   return f;
   FB_PY_END(nullptr)
 }
@@ -717,6 +731,7 @@ void init_ops(PyObject* m) {
     t.tp_call = PyVectorcall_Call;
     t.tp_vectorcall_offset = offsetof(OpCallable, call);
     t.tp_dictoffset = offsetof(OpCallable, dict);
+    t.tp_dealloc = drop_callable;
     t.tp_repr = op_repr;
     t.tp_getset = op_props;
     t.tp_methods = op_methods;

@@ -513,8 +513,8 @@ Signature signature_of(const OpEntry& e) { return make_signature(e); }
 
 static std::unordered_map<const Packet*, Binding*> bindings;
 
-static const Signatures* signatures_of(const Packet& p) {
-  auto* l = new Signatures;
+std::unique_ptr<Signatures> signatures_of(const Packet& p) {
+  auto l = std::make_unique<Signatures>();
   auto writes_out = [](const OpEntry& e) {  // derived, or a schema of its own that ends in a list of tensors to write
     return e.form == OpForm::out || (!e.schema.args.empty() && e.schema.args.back().written && e.schema.args.back().name == "out");
   };
@@ -531,7 +531,7 @@ static const Signatures* signatures_of(const Packet& p) {
 
 void refresh_binding(const Packet& p) {
   const auto i = bindings.find(&p);
-  if (i != bindings.end()) i->second->now.store(signatures_of(p), std::memory_order_release);
+  if (i != bindings.end()) i->second->now.store(signatures_of(p).release(), std::memory_order_release);
 }
 
 const Binding& binding_of(const Packet& p) {
@@ -539,7 +539,7 @@ const Binding& binding_of(const Packet& p) {
   if (!b) {
     b = new Binding;
     b->packet = &p;
-    b->now = signatures_of(p);
+    b->now = signatures_of(p).release();
   }
   return *b;
 }

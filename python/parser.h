@@ -27,10 +27,12 @@ struct Signatures {
 struct Binding {
   const Packet* packet = nullptr;
   std::atomic<const Signatures*> now{nullptr};
+  std::unique_ptr<const Signatures> kept;   // of a binding that goes when its callable does
   const Signatures& signatures() const { return *now.load(std::memory_order_acquire); }
 };
 const Binding& binding_of(const Packet& p);
 Signature signature_of(const OpEntry& e);
+std::unique_ptr<Signatures> signatures_of(const Packet& p);
 // After an overload came or went: the same object with other signatures. The old ones stay: a call that another thread
 // makes may be reading them.
 void refresh_binding(const Packet& p);

@@ -126,8 +126,13 @@ class OpOverload:
         return _find, (self._namespace, self._opname, self._overloadname)
 
 
+_DROPOUTS = frozenset(f"{kind}dropout{tail}" for kind in ("", "native_", "alpha_", "feature_", "feature_alpha_") for tail in ("", "_"))
+
+
 def _draws(packet):
-    """Whether an overload takes a generator: the others then draw from the default one."""
+    """Whether an overload takes a generator: the others then draw from the default one, and so do those that take none."""
+    if packet._registry_name in _DROPOUTS:
+        return True
     names = (packet._registry_name if n == "default" else f"{packet._registry_name}.{n}" for n in packet._overload_names)
     return any("Generator" in str(a.type) for full in names for a in FunctionSchema(full).arguments)
 
@@ -137,6 +142,8 @@ _library_tags = {}  # registry name -> what its definition said
 
 def _tags_of(op):
     info = _C._op_info(op._full)
+    if info is None:   # a library's operator that was taken back
+        return list(_library_tags.get(op._full, ()))
     tags = []
     if info["data_dependent"]:
         tags.append(Tag.data_dependent_output)

@@ -191,6 +191,7 @@ def _end_library(state):
             vars(packet).pop(overload or "default", None)
             if not _C._op_overloads(packet._registry_name):
                 del found[op]
+                found["_dir"].remove(op)
         _autograd_infos.pop(name, None)
     for name in state["fakes"]:
         _fake_impls.pop(name, None)

@@ -1,4 +1,6 @@
 """torch.library: operators, kernels, shape rules and derivatives from outside. Expected values are PyTorch 2.14's."""
+import ctypes
+import gc
 import threading
 import time
 from typing import List, Optional, Sequence, Tuple, Union
@@ -671,3 +673,33 @@ def test_results_of_several_kinds_in_threads(ns):
     ks = []
     out = torch.vmap(lambda v: (lambda r: (ks.append(r[1]), r[0])[1])(f(v, 5)))(torch.zeros(4, 2))
     assert ks == [5] and torch.equal(out, torch.full((4, 2), 5.))
+
+
+def test_callables_of_operators_that_went_go_too():
+    """Of an operator that was taken back its entry alone stays, which a call in C++ may hold; not what Python called it by."""
+    class Heap(ctypes.Structure):
+        _fields_ = [(n, ctypes.c_size_t) for n in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")]
+
+    mallinfo2 = ctypes.CDLL(None).mallinfo2
+    mallinfo2.restype = Heap
+
+    def define_and_take_back(first, count, called):
+        for i in range(first, first + count):
+            lib = torch.library.Library("fbgone", "FRAGMENT")
+            lib.define(f"op{i}(Tensor x, Tensor? other=None, int[] sizes=[], float scale=1.0) -> Tensor")
+            lib.impl(f"op{i}", lambda x, *rest: x + 1, "CPU")
+            if called:
+                for _ in range(2):
+                    getattr(torch.ops.fbgone, f"op{i}")(torch.ones(1))
+                    getattr(torch.ops.fbgone, f"op{i}").default(torch.ones(1))
+            lib._destroy()
+        gc.collect()
+
+    grown = {}
+    for called in (False, True):
+        define_and_take_back(0, 200, called)
+        before = mallinfo2().uordblks
+        define_and_take_back(200, 1000, called)
+        grown[called] = (mallinfo2().uordblks - before) / 1000
+    assert grown[True] < grown[False] + 200, grown
+    assert not any(n.startswith("op") for n in torch.ops.fbgone)

@@ -123,3 +123,27 @@ def test_what_lies_under_vmap_is_differentiated(name):
     torch.testing.assert_close(jacfwd(jacfwd(f))(x), second, **close)
     with torch.no_grad():
         torch.testing.assert_close(mapped(leaf), single(leaf), **close)
+
+
+@pytest.mark.parametrize("f", [
+    lambda x, v: x.scatter(0, torch.tensor([0, 2]), v), lambda x, v: x.scatter_add(0, torch.tensor([1, 1]), v),
+    lambda x, v: x.scatter_reduce(0, torch.tensor([1, 3]), v, "sum"), lambda x, v: torch.index_put(x, (torch.tensor([3, 0]),), v),
+    lambda x, v: x.index_add(0, torch.tensor([1, 1]), v), lambda x, v: x.index_copy(0, torch.tensor([1, 2]), v),
+    lambda x, v: x.index_fill(0, torch.tensor([1, 2]), v.sum()), lambda x, v: x.masked_fill(torch.tensor([True, False, True, False]), v.sum()),
+    lambda x, v: x.masked_scatter(torch.tensor([True, False, True, False]), v), lambda x, v: torch.put(x, torch.tensor([0, 2]), v),
+    lambda x, v: x.select_scatter(v.sum(), 0, 1), lambda x, v: x.slice_scatter(v, 0, 1, 3),
+    lambda x, v: x.view(2, 2).diagonal_scatter(v), lambda x, v: x.as_strided_scatter(v, (2,), (2,)),
+    lambda x, v: torch.addr(x.view(2, 2), v, v)])
+def test_writes_to_a_copy_of_what_all_examples_share(f):
+    """The first argument has no batch and is differentiated: the copy that is written gets one all the same."""
+    x, v = torch.tensor([1., 2, 3, 4], requires_grad=True), torch.arange(6.).reshape(3, 2).requires_grad_()
+    weights = torch.arange(1., 13).reshape(3, 4)
+
+    def loss(batch):
+        return (batch.reshape(3, 4) * weights).sum()
+
+    want = torch.stack([f(x, each) for each in v])
+    got = torch.vmap(f, (None, 0))(x, v)
+    assert torch.equal(got, want)
+    for a, b in zip(torch.autograd.grad(loss(got), (x, v)), torch.autograd.grad(loss(want), (x, v))):
+        assert torch.allclose(a, b)

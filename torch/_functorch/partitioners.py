@@ -18,10 +18,10 @@ aten = torch.ops.aten
 
 # Too dear to compute twice.
 _HEAVY = frozenset((
-    "mm", "bmm", "addmm", "addbmm", "baddbmm", "addmv", "mv", "dot", "convolution", "convolution_backward", "linear",
-    "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_attention_math", "scaled_dot_product_attention", "_fused_attention", "native_batch_norm", "_cdist_forward",
-    "sort", "topk", "unique", "max_pool2d_with_indices", "max_pool3d_with_indices", "lstm_layer", "cumsum", "cumprod",
-    "grid_sampler_2d", "grid_sampler_3d", "_embedding_bag", "inverse", "cholesky", "svd", "eigh"))
+    "mm", "bmm", "addmm", "addbmm", "baddbmm", "addmv", "mv", "dot", "vdot", "convolution", "convolution_backward", "linear",
+    "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_attention_math", "scaled_dot_product_attention", "native_batch_norm", "_cdist_forward",
+    "_pdist_forward", "sort", "topk", "max_pool2d_with_indices", "max_pool3d_with_indices", "mkldnn_rnn_layer", "cumsum", "cumprod",
+    "logcumsumexp", "cummax", "cummin", "grid_sampler_2d", "grid_sampler_3d", "_embedding_bag"))
 
 
 def _name(node):

@@ -340,7 +340,7 @@ class Graph:
 
     def _check_path(self, owner, node):
         value = owner
-        for i, atom in enumerate(node.target.split(".")):
+        for atom in node.target.split("."):
             if not hasattr(value, atom):
                 raise RuntimeError(f"the node {node.name!r} refers to {node.target!r}, but "
                                    f"{torch.typename(value)} has no attribute {atom!r}")

@@ -23,12 +23,9 @@ _SPECIAL = {"placeholder", "output"}
 # Functions whose call matters even where nobody uses its result.
 _side_effectful_functions = {torch._assert, operator.setitem}
 _side_effectful_need_to_be_preserved_pre_dispatch = []
-# Functions of torch and, with more, operators that draw random numbers.
+# Functions of torch that draw random numbers; operators say so themselves.
 _RANDOM = frozenset(("rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal",
                      "poisson", "bernoulli", "multinomial"))
-_RANDOM_OPS = _RANDOM | {"dropout", "native_dropout", "rrelu", "alpha_dropout", "feature_dropout", "feature_alpha_dropout",
-                         "uniform", "exponential", "cauchy", "geometric", "log_normal", "random", "binomial",
-                         "rrelu_with_noise"}
 
 
 def has_side_effect(fn):
@@ -372,7 +369,7 @@ class Node:
                 name = target._overloadpacket.__name__
                 if name.startswith("_assert") or name in ("sym_constrain_range", "sym_constrain_range_for_size"):
                     return True
-                if impure_random and name.rstrip("_") in _RANDOM_OPS:
+                if impure_random and torch.Tag.nondeterministic_seeded in target.tags:
                     return True
             elif impure_random and getattr(target, "__name__", None) in _RANDOM and (
                     getattr(torch, target.__name__, None) is target):

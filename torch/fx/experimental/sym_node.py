@@ -6,8 +6,6 @@ from torch.fx.experimental._expressions import call, decided, interval, mul, num
 
 __all__ = ["SymNode", "apply", "wrap_node", "function_of"]
 
-_KINDS = {int: "int", float: "float", bool: "bool"}
-
 
 class SymNode:
     """An expression of one environment.
