@@ -10,6 +10,7 @@ import torch
 from . import allowed, config, exc
 from .backends.registry import lookup_backend
 from .backends.training import wants_gradients
+from .frame import Frame
 from .guards import EAGER, MISS, busy
 from .interpret import KNOWN_PYTHON, Run
 from .reach import Source
@@ -247,7 +248,7 @@ class Compiled:
         """What the function gives, followed on these arguments."""
         if self.segment:
             names = self.fn.__code__.co_varnames
-            return run.run_frame(self.fn, {n: Lazy(a, Source(f"a[{i}]", label=n)) for i, (n, a) in enumerate(zip(names, args))})
+            return run.run_frame(Frame(run, self.fn, {n: Lazy(a, Source(f"a[{i}]", label=n)) for i, (n, a) in enumerate(zip(names, args))}))
         function, first = _plain(self.fn)
         names = _argument_names(function, first)
         passed = [run.reach.outside(a, Source(f"a[{i}]", label=names[i] if i < len(names) else f"args_{i}"))
