@@ -1,4 +1,6 @@
 """Graphs whose compiled code once was not what eager gives, by kind."""
+import threading
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -50,3 +52,42 @@ def test_comparisons_of_halves_are_made_of_no_library_calls(f, dtype):
 def test_strides_of_dimensions_of_size_one(f, x):
     got, expected = torch.compile(f)(x), f(x)
     assert got.stride() == expected.stride() and torch.equal(got, expected)
+
+
+@pytest.mark.parametrize("backend", ["inductor", "aot_eager", "eager"])
+def test_hooks_on_saved_tensors_are_of_a_call(backend):
+    """They see what the call saves, once, and are no part of its graph."""
+    packed = []
+
+    def pack(t):
+        packed.append(t)
+        return t
+    f = torch.compile(lambda x: (x * x).sum(), backend=backend)
+    x, y, z = (torch.ones(2, requires_grad=True) for _ in range(3))
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t * 2):
+        f(x).backward()
+    assert torch.equal(x.grad, torch.full((2,), 4.0)) and 1 <= len(packed) <= 2
+    f(y).backward()
+    assert torch.equal(y.grad, torch.full((2,), 2.0)) and len(packed) <= 2
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t * 3):
+        f(z).backward()
+    assert torch.equal(z.grad, torch.full((2,), 6.0))
+
+
+def test_hooks_on_saved_tensors_are_of_a_thread():
+    meet, grads = threading.Barrier(2), {}
+
+    def work(factor):
+        x = torch.ones(3, requires_grad=True)
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t * factor):
+            meet.wait(30)
+            y = (x * x).sum()
+            meet.wait(30)
+        y.backward()
+        grads[factor] = x.grad
+    threads = [threading.Thread(target=work, args=(k,)) for k in (2, 5)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert torch.equal(grads[2], torch.full((3,), 4.0)) and torch.equal(grads[5], torch.full((3,), 10.0))

@@ -131,8 +131,12 @@ class Compiled:
             return fn(*args, **kwargs)
         if self.entries and (config.error_on_recompile or _stance[0] == "fail_on_recompile"):
             raise exc.RecompileError(f"{getattr(fn, '__qualname__', fn)} would be compiled again")
-        with _lock:
-            entry, error = self.follow(args, kwargs)
+        hooks = torch._C._switch_saved_hooks(0)   # what is followed is not saved
+        try:
+            with _lock:
+                entry, error = self.follow(args, kwargs)
+        finally:
+            torch._C._switch_saved_hooks(hooks)
         if entry is None:   # the function raises, or what was followed did
             result = fn(*args, **kwargs)
             self.raised += 1

@@ -367,6 +367,7 @@ class Run:
         if hasattr(t, "__bool__"):
             return self.call(self.reach.attribute(x, "__bool__"), (), {})
         if hasattr(t, "__len__"):
+            self.reach.answered(x, lambda text: f"not hasattr(type({text}), '__bool__')")
             return self.length(x) != 0
         self.reach.answered(x, lambda text: f"not (hasattr(type({text}), '__bool__') or hasattr(type({text}), '__len__'))")
         return True
