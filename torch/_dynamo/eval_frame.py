@@ -347,7 +347,7 @@ def compiled_callable(fn, **settings):
     if isinstance(fn, type):
         raise RuntimeError(f"torch.compile takes a function or a module, not the class {fn.__qualname__}")
     if not callable(fn):
-        raise RuntimeError(f"torch.compile takes a function or a module, but got a {type(fn).__name__}")
+        raise AssertionError(f"torch.compile takes a function or a module, but got a {type(fn).__name__}")
     if not getattr(fn, "_torchdynamo_disable", False):
         original = getattr(fn, "_torchdynamo_orig_callable", fn)
         fn = types.MethodType(original, fn.__self__) if isinstance(fn, types.MethodType) and original is not fn else original
