@@ -5,6 +5,7 @@
 #include "dispatch/batch.h"
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/guess.h"
 #include "dispatch/layers.h"
 #include "dispatch/thread_state.h"
 
@@ -297,10 +298,15 @@ Tensor known(const Tensor& t, const char* what) {
   return x;
 }
 
+thread_local bool no_guesses = false;
+
 bool holds(const Tensor& condition) {
   Tensor x = condition;
   while (const Wrapped* w = wrapped_in(x)) x = w->inner;
-  if (x->python) return true;  // of a class of Python's: it may have no elements
+  if (x->python) {  // of a class of Python's: it may have no elements
+    if (no_guesses) raise_not_implemented("what is computed here hangs on values, which a tensor of shape ", x.sizes(), " that stands for others does not have");
+    return true;
+  }
   if (x.numel() == 1) return *x.ptr<bool>();
   const Ref<Level> before = innermost.level;
   set_innermost({});

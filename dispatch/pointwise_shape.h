@@ -8,11 +8,15 @@ namespace fb {
 template <class T> typename T::Sizes pointwise_strides(const T* const* t, int n, Span<typename T::Int> shape) {
   using I = typename T::Int;
   const int64_t nd = shape.n;
-  bool same_shape = true, all_contiguous = true, all_channels_last = nd == 4 || nd == 5, same_strides = true;
+  bool same_shape = true, number = false, all_contiguous = true, all_channels_last = nd == 4 || nd == 5, same_strides = true;
   const T* first = nullptr;
   for (int i = 0; i < n; ++i) {
-    if (!t[i] || ((*t[i])->wrapped_number && t[i]->ndim() == 0 && nd > 0)) {
-      if (nd > 0) same_shape = false;
+    if (!t[i]) {
+      number = nd > 0;
+      continue;
+    }
+    if ((*t[i])->wrapped_number && t[i]->ndim() == 0 && nd > 0) {
+      same_shape = false;
       continue;
     }
     if (!(t[i]->sizes() == shape)) same_shape = false;
@@ -24,8 +28,8 @@ template <class T> typename T::Sizes pointwise_strides(const T* const* t, int n,
   }
   if (same_shape && first) {
     if (all_contiguous) return rules_of_shape::contiguous_strides(shape);
-    if (all_channels_last) return rules_of_shape::channels_last_strides(shape);
-    if (same_strides && first->is_non_overlapping_and_dense()) return typename T::Sizes(first->strides());
+    if (!number && all_channels_last) return rules_of_shape::channels_last_strides(shape);
+    if (!number && same_strides && first->is_non_overlapping_and_dense()) return typename T::Sizes(first->strides());
   }
   auto stride_of = [&](const T& x, int64_t d) -> I {
     const int64_t at = d - (nd - x.ndim());

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <unordered_map>
+#include <vector>
 
 #include "autograd/engine.h"
 #include "core/fresh_tensors.h"
@@ -117,13 +118,12 @@ void add_dict(std::unique_ptr<HookSet>& set, uint32_t nr, PyObject* dict) {
 
 // ---- saved-tensor hooks ----
 struct Packed { PyObject* value; PyObject* unpack; };
-PyObject* g_saved_stack = nullptr;  // list of (pack, unpack)
+thread_local std::vector<PyObject*> saved_stack;  // tuples (pack, unpack), of this thread
 
 void* saved_pack(const Tensor& t) {
   GilHold gil;
-  const Py_ssize_t n = PyList_GET_SIZE(g_saved_stack);
-  if (!n) return nullptr;
-  Obj pair = Obj::borrow(PyList_GET_ITEM(g_saved_stack, n - 1));
+  if (saved_stack.empty()) return nullptr;
+  Obj pair = Obj::borrow(saved_stack.back());
   PyObject* pack = PyTuple_GET_ITEM(pair.get(), 0);
   if (pack == Py_None) {  // disabled, with a message
     PyErr_SetObject(PyExc_RuntimeError, PyTuple_GET_ITEM(pair.get(), 1));
@@ -155,16 +155,27 @@ void saved_drop(void* h) {
 PyObject* py_push_saved(PyObject*, PyObject* args) {
   PyObject *pack, *unpack;
   if (!PyArg_ParseTuple(args, "OO", &pack, &unpack)) return nullptr;
-  Obj t(PyTuple_Pack(2, pack, unpack));
-  PyList_Append(g_saved_stack, t.get());
+  PyObject* t = PyTuple_Pack(2, pack, unpack);
+  if (!t) return nullptr;
+  saved_stack.push_back(t);
   ++saved_hooks_active;
   Py_RETURN_NONE;
 }
 PyObject* py_pop_saved(PyObject*, PyObject*) {
-  const Py_ssize_t n = PyList_GET_SIZE(g_saved_stack);
-  if (n) PyList_SetSlice(g_saved_stack, n - 1, n, nullptr);
-  --saved_hooks_active;
+  if (!saved_stack.empty()) {
+    PyObject* last = saved_stack.back();
+    saved_stack.pop_back();
+    --saved_hooks_active;
+    Py_DECREF(last);
+  }
   Py_RETURN_NONE;
+}
+PyObject* py_switch_saved(PyObject*, PyObject* count) {
+  const int before = saved_hooks_active;
+  const long now = PyLong_AsLong(count);
+  if (now == -1 && PyErr_Occurred()) return nullptr;
+  saved_hooks_active = int(now);
+  return PyLong_FromLong(before);
 }
 
 // ---- anomaly mode ----
@@ -453,6 +464,8 @@ PyMethodDef functions[] = {{"_run_backward", py_run_backward, METH_VARARGS, null
                            {"is_anomaly_check_nan_enabled", py_is_anomaly_nan, METH_NOARGS, nullptr},
                            {"_push_saved_hooks", py_push_saved, METH_VARARGS, nullptr},
                            {"_pop_saved_hooks", py_pop_saved, METH_NOARGS, nullptr},
+                           {"_switch_saved_hooks", py_switch_saved, METH_O,
+                            "_switch_saved_hooks(int) -> int\n\nHow many of this thread's hooks on saved tensors are active; 0 leaves them aside. Gives the number before."},
                            {"_gradient_edge", py_gradient_edge, METH_O, nullptr},
                            {}};
 
@@ -510,7 +523,6 @@ PyObject* next_functions(const Node& n) {
 }
 
 void init_autograd(PyObject* m) {
-  g_saved_stack = PyList_New(0);
   set_warning_handler(warn_python);
   autograd_python = {run_pre_hooks, run_tensor_hooks, run_post_hooks, run_post_accumulate, saved_pack, saved_unpack, saved_drop,
                      anomaly_record, anomaly_report, anomaly_drop};

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "autograd/node.h"
+#include "dispatch/guess.h"
 #include "dispatch/levels.h"
 #include "dispatch/library.h"
 #include "dispatch/thread_state.h"
@@ -38,7 +39,15 @@ struct PyStateGuard {
   unsigned version;
 };
 PyObject* py_watched(PyObject*, PyObject*) { return PyBool_FromLong(watched()); }
+PyObject* py_guesses(PyObject*, PyObject* may) {
+  const bool before = !no_guesses;
+  const int now = PyObject_IsTrue(may);
+  if (now < 0) return nullptr;
+  no_guesses = !now;
+  return PyBool_FromLong(before);
+}
 PyMethodDef functions[] = {
+    {"_may_guess", py_guesses, METH_O, "_may_guess(bool) -> bool\n\nWhether derivatives that hang on values guess where tensors have none, on this thread; gives what was so before."},
     {"_operators_are_watched", py_watched, METH_NOARGS, "_operators_are_watched() -> bool\n\nWhether a mode, a transform or a dual level sees operators as they come."}, {}};
 
 PyTypeObject StateGuardType{PyVarObject_HEAD_INIT(nullptr, 0)}, TensorGuardType{PyVarObject_HEAD_INIT(nullptr, 0)};

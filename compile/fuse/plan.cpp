@@ -100,7 +100,7 @@ class Planner {
         p_->slot_of[n].push_back(next++);
         const Tensor& t = s_.results[n][r];
         Made m;
-        if (t.defined()) m = {Dims(t.sizes()), Dims(t.strides()), t.dtype(), t.is_contiguous() && t.numel() > 0};
+        if (t.defined()) m = {Dims(t.sizes()), Dims(t.strides()), t.dtype(), t.numel() > 0 && t.strides() == contiguous_strides(t.sizes())};
         p_->made.push_back(std::move(m));
       }
     };

@@ -35,7 +35,7 @@ struct Step {
 struct Made {                             // a tensor that a plan makes
   Dims sizes, strides;
   DType dtype = DType::f32;
-  bool contiguous = false;
+  bool contiguous = false;   // strides are those of Tensor::empty, dimensions of size 1 included
 };
 
 struct Plan {

@@ -75,7 +75,8 @@ struct Emitter {
     llvm::Type* f32 = wide(b.getFloatTy(), lanes);
     if (from == to) return v;
     if (from == Elem::bf16) return convert(bf16_to_float(v, lanes), Elem::f32, to, lanes);
-    if (from == Elem::f16) return convert(b.CreateFPExt(v, f32), Elem::f32, to, lanes);
+    // The fence: comparisons and selections of float must not become those of half, which are calls of a C library here.
+    if (from == Elem::f16) return convert(b.CreateArithmeticFence(b.CreateFPExt(v, f32), f32), Elem::f32, to, lanes);
     if (tile::is_half(to)) {
       llvm::Value* x = convert(v, from, Elem::f32, lanes);
       return to == Elem::bf16 ? float_to_bf16(x, lanes) : b.CreateFPTrunc(x, wide(b.getHalfTy(), lanes));

@@ -253,3 +253,17 @@ def test_guarded_not_given_up(name):
     for change in ["", *changes]:
         exec(change, world)
         f(torch.tensor([1., -2., 3.]))
+
+
+def test_a_class_that_gets_a_truth_of_its_own():
+    class Box:
+        def __len__(self):
+            return 0
+    box = Box()
+
+    def f(x):
+        return x * 2 if box else x
+    compiled, x = torch.compile(f), torch.ones(2)
+    assert torch.equal(compiled(x), x)
+    Box.__bool__ = lambda self: True
+    assert torch.equal(compiled(x), x * 2)

@@ -394,3 +394,19 @@ def test_operators_that_read_sizes():
     assert aten.sym_size.int(X, 1) == 6 and aten.sym_stride.int(X, 0) == 6 and aten.sym_numel.default(X) == 24 and aten.sym_storage_offset.default(X[1:]) == 6
     assert str(aten.sym_size.int) == "aten.sym_size.int" and str(aten.sym_size.int._schema) == "aten::sym_size.int(Tensor self, int dim) -> SymInt"
     assert aten.sym_size.int is aten.sym_size.int and aten.sym_size(X, 0) == 4 and not aten.sym_size.int._schema.is_mutable
+
+
+@pytest.mark.parametrize("f", [lambda x: x * 2, lambda x: x.clamp(-1, 1), lambda x: x.masked_fill(x > 0, 1), lambda x: x.sin() / 3])
+@pytest.mark.parametrize("x", [torch.rand(1, 5).t(), torch.rand(5, 2)[:, :1], torch.rand(17, 4).t()[:1], torch.rand(1, 5, 1).permute(2, 1, 0)],
+                         ids=lambda x: f"{tuple(x.shape)}{x.stride()}")
+def test_strides_of_dimensions_of_size_one_are_followed(f, x):
+    from torch.fx.experimental.proxy_tensor import make_fx
+    traced = make_fx(f, tracing_mode="symbolic")(x)
+    got, expected = traced(x), f(x)
+    assert torch.equal(got, expected) and got.stride() == expected.stride()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64])
+def test_a_number_beside_a_tensor_leaves_its_strides(dtype):
+    x = torch.ones(1, 5, dtype=dtype).t()
+    assert (x * 2).stride() == (x / 2).stride() == (x + x).stride()

@@ -8,7 +8,7 @@ import torch
 
 from .exc import Unsupported
 from .reach import is_torchs
-from .values import ITERATORS, VIEWS, contains_tensor, is_plain
+from .values import ITERATORS, VIEWS, Delayed, contains_tensor, is_plain
 
 
 def _isinstance(run, x, kinds):
@@ -67,11 +67,13 @@ def _reversed(run, x):
 
 
 def _map(run, f, *args):
-    return iter([run.call(f, xs, {}) for xs in zip(*(run.iterate(a) for a in args))])
+    over = [run.iterate(a) for a in args]
+    return Delayed((run.call(f, xs, {}) for xs in zip(*over)), map, (f, *over))
 
 
 def _filter(run, f, x):
-    return iter([i for i in run.iterate(x) if run.truth(i if f is None else run.call(f, (i,), {}))])
+    over = run.iterate(x)
+    return Delayed((i for i in over if run.truth(i if f is None else run.call(f, (i,), {}))), filter, (f, over))
 
 
 def _sum(run, x, start=0):

@@ -10,6 +10,7 @@ import torch
 from . import allowed, config, exc
 from .backends.registry import lookup_backend
 from .backends.training import wants_gradients
+from .frame import Frame
 from .guards import EAGER, MISS, busy
 from .interpret import KNOWN_PYTHON, Run
 from .reach import Source
@@ -130,8 +131,12 @@ class Compiled:
             return fn(*args, **kwargs)
         if self.entries and (config.error_on_recompile or _stance[0] == "fail_on_recompile"):
             raise exc.RecompileError(f"{getattr(fn, '__qualname__', fn)} would be compiled again")
-        with _lock:
-            entry, error = self.follow(args, kwargs)
+        hooks = torch._C._switch_saved_hooks(0)   # what is followed is not saved
+        try:
+            with _lock:
+                entry, error = self.follow(args, kwargs)
+        finally:
+            torch._C._switch_saved_hooks(hooks)
         if entry is None:   # the function raises, or what was followed did
             result = fn(*args, **kwargs)
             self.raised += 1
@@ -247,7 +252,7 @@ class Compiled:
         """What the function gives, followed on these arguments."""
         if self.segment:
             names = self.fn.__code__.co_varnames
-            return run.run_frame(self.fn, {n: Lazy(a, Source(f"a[{i}]", label=n)) for i, (n, a) in enumerate(zip(names, args))})
+            return run.run_frame(Frame(run, self.fn, {n: Lazy(a, Source(f"a[{i}]", label=n)) for i, (n, a) in enumerate(zip(names, args))}))
         function, first = _plain(self.fn)
         names = _argument_names(function, first)
         passed = [run.reach.outside(a, Source(f"a[{i}]", label=names[i] if i < len(names) else f"args_{i}"))
@@ -342,7 +347,7 @@ def compiled_callable(fn, **settings):
     if isinstance(fn, type):
         raise RuntimeError(f"torch.compile takes a function or a module, not the class {fn.__qualname__}")
     if not callable(fn):
-        raise RuntimeError(f"torch.compile takes a function or a module, but got a {type(fn).__name__}")
+        raise AssertionError(f"torch.compile takes a function or a module, but got a {type(fn).__name__}")
     if not getattr(fn, "_torchdynamo_disable", False):
         original = getattr(fn, "_torchdynamo_orig_callable", fn)
         fn = types.MethodType(original, fn.__self__) if isinstance(fn, types.MethodType) and original is not fn else original

@@ -24,7 +24,7 @@ class Frame:
         self.r, self.fn, self.code = run, fn, fn.__code__
         self.locals, self.stack, self.names = bound, [], None
         self.cells = {}
-        self.yielded = []
+        self.resume, self.ended = 0, False   # of a generator expression: where it goes on, whether there is nothing more
         self.listed = listed(self.code)
         self.jumped = None
         self.at = self.executed = 0
@@ -33,7 +33,7 @@ class Frame:
             run.top = self
 
     def run(self):
-        r, code, at, line = self.r, self.code, 0, self.code.co_firstlineno
+        r, code, at, line = self.r, self.code, self.resume, self.code.co_firstlineno
         instructions, index, protected = self.listed.instructions, self.listed.index, self.listed.protected
         top, within = r.top is self, r.protected
         while True:
@@ -55,9 +55,12 @@ class Frame:
             if self.lazy and op not in _MOVES:
                 self._read_stack()
             if op == "RETURN_VALUE":
-                r.protected = within
-                value = self.stack.pop()
-                return iter(self.yielded) if code.co_flags & 0x20 else value
+                r.protected, self.ended = within, True
+                return self.stack.pop()
+            if op == "YIELD_VALUE":
+                r.protected, self.resume = within, at + 1
+                value, self.stack[-1] = self.stack[-1], None
+                return value
             handler = getattr(self, op, None)
             if handler is None:
                 raise Unsupported(f"the instruction {op}")
@@ -72,10 +75,7 @@ class Frame:
     NOP = PRECALL = CACHE = EXTENDED_ARG = COPY_FREE_VARS = RESUME
 
     def RETURN_GENERATOR(self, i):
-        self.stack.append(None)   # a generator expression gives all its items at once
-
-    def YIELD_VALUE(self, i):
-        self.yielded.append(self.stack[-1])
+        self.stack.append(None)   # its first item is wanted already
 
     def MAKE_CELL(self, i):
         cell = types.CellType(self.locals[i.argval]) if i.argval in self.locals else types.CellType()
@@ -136,7 +136,10 @@ class Frame:
         return self.fn.__closure__[self.code.co_freevars.index(name)]
 
     def LOAD_CLOSURE(self, i):
-        self.stack.append(self._cell(i.argval))
+        cell = self._cell(i.argval)
+        if id(cell) not in self.r.local_cells:   # of an enclosing function: whoever gets it shares it
+            self.r.reach.shared_cell(cell)
+        self.stack.append(cell)
 
     def LOAD_DEREF(self, i):
         cell = self._cell(i.argval)

@@ -23,7 +23,7 @@ from .exc import Unsupported
 from .frame import Frame
 from .reach import Reach, is_torchs
 from .record import Recorder
-from .values import COMPARE, ITERATORS, VIEWS, GradMode, TensorMethod, contains_tensor, is_plain
+from .values import COMPARE, ITERATORS, VIEWS, Delayed, GradMode, TensorMethod, contains_tensor, is_plain
 
 HANG_ON_ELEMENTS = (torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape)
 KNOWN_PYTHON = sys.version_info[:2] == (3, 11)
@@ -62,18 +62,29 @@ class Run:
             raise Unsupported("calls more than 60 deep")
         if not is_torchs(fn) and id(fn) in self.reach.sources:
             self.guards.add(f"{self.guards.name(fn, 'F')}.__code__ is {self.guards.name(code)}")
-        return self.run_frame(fn, self.bind(fn, args, kwargs))
+        bound = self.bind(fn, args, kwargs)
+        if code.co_flags & 0x20:
+            return Delayed(self.items(Frame(self, fn, bound)), fn, args)
+        return self.run_frame(Frame(self, fn, bound))
+
+    def items(self, frame):
+        """What a generator expression gives, one after another."""
+        while True:
+            value = self.run_frame(frame)
+            if frame.ended:
+                return
+            yield value
 
     def getter(self, fn, obj):
         if self.top is None:
             raise Unsupported(f"what is called is a property, {fn.__name__}")
         return self.inline(fn, (obj,), {})
 
-    def run_frame(self, fn, bound):
+    def run_frame(self, frame):
         before, protected = self.where, self.protected
         self.depth += 1
         try:
-            result = Frame(self, fn, bound).run()
+            result = frame.run()
             self.where = before
             return result
         except Unsupported as e:
@@ -356,6 +367,7 @@ class Run:
         if hasattr(t, "__bool__"):
             return self.call(self.reach.attribute(x, "__bool__"), (), {})
         if hasattr(t, "__len__"):
+            self.reach.answered(x, lambda text: f"not hasattr(type({text}), '__bool__')")
             return self.length(x) != 0
         self.reach.answered(x, lambda text: f"not (hasattr(type({text}), '__bool__') or hasattr(type({text}), '__len__'))")
         return True

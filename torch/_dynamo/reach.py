@@ -177,6 +177,11 @@ class Reach:
         text = self.guards.name(cell, "C") if given is None else given.text
         return self.outside(cell.cell_contents, Source(f"{text}.cell_contents", label=name))
 
+    def shared_cell(self, cell):
+        """Makes a cell from outside known, so that it is given on as the very cell."""
+        if id(cell) not in self.sources:
+            self._remember(cell, Source(self.guards.name(cell, "C"), fixed=True))
+
     # ---- attributes ----------------------------------------------------------------------------
 
     def attribute(self, obj, name):

@@ -5,11 +5,11 @@ import torch
 
 from . import allowed
 from .exc import Unsupported
-from .values import ITERATORS, NULL, Exit, Lazy, Leave, TensorMethod
+from .values import ITERATORS, NULL, Delayed, Exit, Lazy, Leave, TensorMethod
 
 _FIXED = (type, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.ModuleType)
 # What they give up with __reduce__ makes them again; those of dicts would copy what is left, those of sets have no order.
-_KEPT = frozenset(t for t in ITERATORS if "dict" not in t.__name__ and "set" not in t.__name__)
+_KEPT = frozenset(t for t in ITERATORS if t is not Delayed and "dict" not in t.__name__ and "set" not in t.__name__)
 
 
 def made(cls, attributes):
@@ -117,6 +117,10 @@ class RebuildState(Rebuild):
             return f"{self.text(x.__self__)}.{x.__name__}"
         if t is slice:
             return f"slice({self.text(x.start)}, {self.text(x.stop)}, {self.text(x.step)})"
+        if t is Delayed:
+            if x.begun:
+                raise Unsupported("a generator expression, or a map or filter, of which some items were taken")
+            return f"{self.text(x.make)}({self._items(x.given)})"
         if t in _KEPT:
             make, given, *state = x.__reduce__()
             said = f"{g.name(make)}({self._items(given)})"

@@ -9,8 +9,26 @@ import torch
 from . import allowed
 
 NULL = object()
+
+
+class Delayed:
+    """An iterator whose items are made when they are wanted, as Python makes them: a generator expression, map() or filter().
+    make(*given), which runs user code, is the same iterator as long as nothing was taken of it."""
+    __slots__ = ("_items", "make", "given", "begun")
+
+    def __init__(self, items, make, given):
+        self._items, self.make, self.given, self.begun = items, make, given, False
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.begun = True
+        return next(self._items)
+
+
 ITERATORS = frozenset(type(iter(x)) for x in ((), [], {}, {}.values(), {}.items(), set(), range(0), "", b"")) | {
-    zip, enumerate, reversed, map, filter, type(reversed([])), type(reversed({})), type(reversed({}.values())),
+    zip, enumerate, reversed, map, filter, Delayed, type(reversed([])), type(reversed({})), type(reversed({}.values())),
     type(reversed({}.items())), type(iter(collections.OrderedDict())), type(iter(collections.OrderedDict().values())),
     type(iter(collections.OrderedDict().items())), type(iter(range(1 << 70)))}
 VIEWS = (type({}.keys()), type({}.values()), type({}.items()), type(collections.OrderedDict().keys()),

@@ -113,6 +113,14 @@ def _trace(f, args, decompositions, names):
 
 def _trace_joint(fn, flat_args, decompositions):
     """(joint module, {input: new value}, number of results)"""
+    hooks = torch._C._switch_saved_hooks(0)   # they are of a call, no part of the graph
+    try:
+        return _trace_both(fn, flat_args, decompositions)
+    finally:
+        torch._C._switch_saved_hooks(hooks)
+
+
+def _trace_both(fn, flat_args, decompositions):
     mode, primals = _fakes(flat_args)
     # One run tells the results' shapes, which the tangents have.
     with torch.enable_grad(), mode:

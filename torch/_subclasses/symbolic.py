@@ -454,6 +454,8 @@ def check(func, args, kwargs, result, error):
             if found is not None and call._holds_elsewhere(found, symbols - {s}):
                 symbols = {s}
                 break
+    if not symbols:   # nothing is left to decide by: another run would give the same
+        return NotImplemented
     for s in symbols:
         env._learn(ex.relation("Eq", s, env.var_to_val[s]))
     return func(*args, **kwargs)

@@ -22,6 +22,7 @@ def joint(gm, example_inputs, compiler):
     def compile_half(half, examples):
         return compiler(half, [_like(x) for x in examples])
     from torch._functorch import aot_autograd as aot   # on first use: it takes torch.fx along
+    guesses = torch._C._may_guess(False)   # what eager decides by values
     try:
         made = aot._compile(lambda *inputs: list(gm.forward(*inputs)), list(example_inputs), compile_half, None, None,
                             aot.default_partition, None)
@@ -32,6 +33,8 @@ def joint(gm, example_inputs, compiler):
         logging.getLogger("torch._dynamo").log(logging.INFO if known else logging.WARNING, "no joint graph of forward and backward: %s: %s",
                                                type(e).__name__, e)
         return None
+    finally:
+        torch._C._may_guess(guesses)
     return lambda *inputs: made(list(inputs))
 
 

@@ -1,0 +1,93 @@
+"""Graphs whose compiled code once was not what eager gives, by kind."""
+import threading
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from python.compiling import fresh  # noqa: F401
+
+HALVES = [torch.float16, torch.bfloat16]
+
+
+def _grad(f, x):
+    x = x.clone().requires_grad_()
+    f(x).sum().backward()
+    return x.grad
+
+
+@pytest.mark.parametrize("backend", ["inductor", "aot_eager"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("f", [lambda x: x.cumprod(0), lambda x: x.prod(0), lambda x: x.prod(), lambda x: x.masked_fill(x > 0, 1).cumprod(-1)])
+def test_a_gradient_that_hangs_on_values_is_eagers(f, zeros, dtype, backend):
+    torch.manual_seed(0)
+    x = torch.randn(17, 3).to(dtype)
+    if zeros:
+        x[5] = 0
+    assert torch.equal(_grad(torch.compile(f, backend=backend), x), _grad(f, x))
+
+
+def test_guesses_are_allowed_again_behind_a_graph():
+    torch.compile(lambda x: x.cumprod(0))(torch.ones(3, requires_grad=True))
+    assert torch._C._may_guess(True) is True
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("f", [lambda x: F.celu(x) * 2, lambda x: F.celu(x.reciprocal()), lambda x: F.celu(torch.where(x > 0, x, 0)),
+                               lambda x: torch.where(x < 0, x, 0) + 1, lambda x: torch.where(x > 0, x, 0) * 2, lambda x: x.clamp(max=0) - x,
+                               lambda x: torch.minimum(x, -x) / x])
+def test_comparisons_of_halves_are_made_of_no_library_calls(f, dtype):
+    x = torch.tensor([-3.0, -1, -0.5, -0.0, 0.0, 0.5, 1, 30, float("inf"), float("-inf"), float("nan")] * 3, dtype=dtype)
+    for n in (3, 33):
+        got, expected = torch.compile(f, fullgraph=True)(x[-n:]), f(x[-n:])
+        assert torch.equal(got.isnan(), expected.isnan())
+        assert torch.equal(got.nan_to_num().view(torch.int16), expected.nan_to_num().view(torch.int16))
+
+
+@pytest.mark.parametrize("f", [lambda x: x * 2, lambda x: x + torch.ones(x.shape[-1]), lambda x: torch.lt(x, x.sum(0, keepdim=True)),
+                               lambda x: x.double(), lambda x: torch.where(x > 0, x, 0), lambda x: (x * 2).expand(2, *x.shape) * 2])
+@pytest.mark.parametrize("x", [torch.rand(1, 17).t(), torch.rand(17, 4)[:, :1], torch.rand(17, 3).t()[:1], torch.rand(2, 5, 1).transpose(1, 2),
+                               torch.rand(1, 5, 2).permute(2, 1, 0)], ids=lambda x: f"{tuple(x.shape)}{x.stride()}")
+def test_strides_of_dimensions_of_size_one(f, x):
+    got, expected = torch.compile(f)(x), f(x)
+    assert got.stride() == expected.stride() and torch.equal(got, expected)
+
+
+@pytest.mark.parametrize("backend", ["inductor", "aot_eager", "eager"])
+def test_hooks_on_saved_tensors_are_of_a_call(backend):
+    """They see what the call saves, once, and are no part of its graph."""
+    packed = []
+
+    def pack(t):
+        packed.append(t)
+        return t
+    f = torch.compile(lambda x: (x * x).sum(), backend=backend)
+    x, y, z = (torch.ones(2, requires_grad=True) for _ in range(3))
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t * 2):
+        f(x).backward()
+    assert torch.equal(x.grad, torch.full((2,), 4.0)) and 1 <= len(packed) <= 2
+    f(y).backward()
+    assert torch.equal(y.grad, torch.full((2,), 2.0)) and len(packed) <= 2
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t * 3):
+        f(z).backward()
+    assert torch.equal(z.grad, torch.full((2,), 6.0))
+
+
+def test_hooks_on_saved_tensors_are_of_a_thread():
+    meet, grads = threading.Barrier(2), {}
+
+    def work(factor):
+        x = torch.ones(3, requires_grad=True)
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t * factor):
+            meet.wait(30)
+            y = (x * x).sum()
+            meet.wait(30)
+        y.backward()
+        grads[factor] = x.grad
+    threads = [threading.Thread(target=work, args=(k,)) for k in (2, 5)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert torch.equal(grads[2], torch.full((3,), 4.0)) and torch.equal(grads[5], torch.full((3,), 10.0))
