@@ -3,6 +3,11 @@ from .. import _C
 from .._tensor import Tensor
 
 
+def _steps(made, inputs):
+    """The steps of what a graph became: machine code has them, code that runs as it is has none."""
+    return made.steps(*inputs) if hasattr(made, "steps") else f"as it is: {getattr(made, '__qualname__', type(made).__qualname__)}\n"
+
+
 class _Restored:
     """A compiled graph whose code gave or took more than tensors: put back around it."""
 
@@ -10,7 +15,7 @@ class _Restored:
         self._graph, self._which, self._spec, self._leaves = graph, which, spec, leaves
 
     def steps(self, *inputs):
-        return self._graph.steps(*(inputs[i] for i in self._which))
+        return _steps(self._graph, [inputs[i] for i in self._which])
 
     def __call__(self, *inputs):
         found = iter(self._graph(*(inputs[i] for i in self._which)))
@@ -51,7 +56,7 @@ class _ByInputs:
         return made
 
     def steps(self, *inputs):
-        return self._graph(inputs).steps(*inputs)
+        return _steps(self._graph(inputs), inputs)
 
     def __call__(self, *inputs):
         return self._graph(inputs)(*inputs)
