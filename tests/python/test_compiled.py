@@ -405,5 +405,5 @@ def test_a_plan_is_for_its_kind_of_memory():
 def test_steps_of_code_that_runs_as_it_is():
     def reads(x, n):
         return x * n if x.sum().item() > 0 else x
-    assert "as it is" in compile(reads, [torch.ones(3), 2]).steps(torch.ones(3), 2)
-    assert "as it is" not in compile(lambda x, n: x * n + 1, [torch.ones(3), 2]).steps(torch.ones(3), 2)
+    assert "as it is" in compile_graph(reads, [torch.ones(3), 2]).steps(torch.ones(3), 2)
+    assert "as it is" not in compile_graph(lambda x, n: x * n + 1, [torch.ones(3), 2]).steps(torch.ones(3), 2)
