@@ -125,9 +125,9 @@ class _Base:
 
     __slots__ = ("value", "version", "source", "views", "memory")
 
-    def __init__(self, value, source=None):
+    def __init__(self, value, source=None, old=None):
         self.value, self.version, self.source = value, 0, source
-        self.memory = _memory(_val(value))   # where its elements lie for the program that writes
+        self.memory = _memory(_val(value if old is None else old))   # where its elements lie for the program that writes
         self.views = {}  # {the steps to it: node} since the last write
 
 
@@ -271,8 +271,17 @@ class _Functionalizer:
 
     # ---- the walk ---------------------------------------------------------------------------
 
-    def new_tensor(self, node, source=None):
-        return _Tensor(_Base(node, source), (), node)
+    def new_tensor(self, node, source=None, old=None):
+        """A tensor with memory of its own; old: its value in the given graph, where that lies otherwise."""
+        return _Tensor(_Base(node, source, old), (), node)
+
+    def placed(self, node, new, copied=False):
+        """`new`, which does what `node` did, on values that may lie otherwise in memory: its value is taken anew then."""
+        if new.op == "call_function" and "val" in node.meta and (copied or any(
+                isinstance(self.env.get(a), _Tensor) and _lies_otherwise(_val(a), _val(self.load(a))) for a in node.all_input_nodes)):
+            if getattr(getattr(_val(node), "fake_mode", None), "shape_env", None) is None and (value := _shape_of(new)) is not None:
+                new.meta["val"] = value
+        return new
 
     def load(self, x):
         t = self.env[x]
@@ -330,22 +339,22 @@ class _Functionalizer:
                 return self.batch_norm(node, func)
             if _form(func).written:
                 return self.mutation(node, func)
-        new = self.graph.node_copy(node, self.load)
+        new = self.placed(node, self.graph.node_copy(node, self.load))
         if node.op == "call_function" and not isinstance(node.meta.get("val"), (list, tuple)):
-            return self.new_tensor(new)
+            return self.new_tensor(new, old=node)
         return new if node.op != "call_function" else _results(self, new, node)
 
     def take_view(self, node, func):
         source = self.env[node.args[0]]
         if not isinstance(source, _Tensor):
-            source = self.new_tensor(source)
+            source = self.new_tensor(source, old=node.args[0])
         rest = map_aggregate(node.args[1:], lambda x: self.load(x) if isinstance(x, Node) else x)
         kwargs = dict(map_aggregate(node.kwargs, lambda x: self.load(x) if isinstance(x, Node) else x))
         value = self.current(source)
         if isinstance(node.meta.get("val"), (list, tuple)):
-            call = self.view_call(func, (value, *rest), kwargs, node.meta)
+            call = self.placed(node, self.view_call(func, (value, *rest), kwargs, node.meta), self.copies)
             parts, group = [], object()
-            for i, val in enumerate(node.meta["val"]):
+            for i, val in enumerate(call.meta["val"]):
                 part = self.call(operator.getitem, (call, i), meta={"val": val})
                 path = (*source.path, _Step(func, rest, kwargs, i, group))
                 source.base.views[_key(path)[:-1]], source.base.views[_key(path)] = call, part
@@ -353,10 +362,10 @@ class _Functionalizer:
             return parts
         if func in (aten._unsafe_view.default,):
             # A view of what nobody else looks at.
-            return self.new_tensor(self.call(func, (value, *rest), kwargs, node.meta))
+            return self.new_tensor(self.placed(node, self.call(func, (value, *rest), kwargs, node.meta)), old=node)
         if func is aten.as_strided.default:
             return self.take_strided(node, source, value, *rest, **kwargs)
-        new = self.view_call(func, (value, *rest), kwargs, node.meta)
+        new = self.placed(node, self.view_call(func, (value, *rest), kwargs, node.meta), self.copies)
         path = (*source.path, _Step(func, rest, kwargs))
         source.base.views[_key(path)] = new
         return _Tensor(source.base, path, new)
@@ -369,8 +378,10 @@ class _Functionalizer:
         path, memory = source.path, of
         if all(step.func in _CHOOSING for step in path):
             path, value, memory = (), source.base.value, source.base.memory
+        if (source.base.version or self.copies and value is not source.base.source) and getattr(_val(value).fake_mode, "shape_env", None) is not None:
+            raise NotImplementedError("as_strided after a write, in a graph of symbolic sizes, has no functional form")
         step = _Step(aten.as_strided.default, (size, stride, storage_offset), {}, memory=memory)
-        new = self.view_call(step.func, (value, *step.arguments(value)), {}, node.meta)
+        new = self.placed(node, self.view_call(step.func, (value, *step.arguments(value)), {}, node.meta), True)
         path = (*path, step)
         source.base.views[_key(path)] = new
         return _Tensor(source.base, path, new)
@@ -489,16 +500,23 @@ class _Functionalizer:
 
 def _results(functionalizer, new, node):
     """The results of an operator that gives several tensors, each a base of its own."""
-    values = node.meta.get("val")
+    values = new.meta.get("val")
     if not isinstance(values, (list, tuple)):
-        return functionalizer.new_tensor(new)
-    return [functionalizer.new_tensor(functionalizer.call(operator.getitem, (new, i), meta={"val": v}))
-            for i, v in enumerate(values)]
+        return functionalizer.new_tensor(new, old=node)
+    return [functionalizer.new_tensor(functionalizer.call(operator.getitem, (new, i), meta={"val": v}), old=old)
+            for i, (v, old) in enumerate(zip(values, node.meta["val"]))]
 
 
 def _memory(value):
     """Sizes, strides and offset of a tensor."""
     return (tuple(value.shape), tuple(value.stride()), value.storage_offset()) if isinstance(value, torch.Tensor) else None
+
+
+def _lies_otherwise(a, b):
+    """Whether two tensors of one shape differ in how they lie in memory."""
+    if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor) or getattr(getattr(a, "fake_mode", None), "shape_env", None) is not None:
+        return False
+    return _memory(a) != _memory(b) or a.is_conj() != b.is_conj() or a.is_neg() != b.is_neg()
 
 
 def _reaches(size, stride):
