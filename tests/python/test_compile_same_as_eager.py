@@ -113,3 +113,24 @@ def test_gradients_of_operands_of_two_types(f, narrow):
         torch._dynamo.reset()
         for a, b in zip(gradients(torch.compile(f, backend=backend)), expected):
             assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("f", [lambda x, i: (x // i, x + 1)[1], lambda x, i: (torch.remainder(x, i) + 1, x + 1)[1], lambda x, i: (x % i, x + 1)[1],
+                               lambda x, i: (x.gather(0, i + 7), x + 1)[1], lambda x, i: (x.index_select(0, i + 7) * 2, x + 1)[1],
+                               lambda x, i: (F.embedding(i + 7, torch.ones(2, 2)), x + 1)[1], lambda x, i: (x[i + 7], x + 1)[1]])
+def test_what_nothing_needs_raises_as_well(f):
+    x, i = torch.tensor([1, 2]), torch.tensor([0, 1])
+    with pytest.raises((RuntimeError, IndexError)) as expected:
+        f(x, i)
+    with pytest.raises(expected.type) as got:
+        torch.compile(f, fullgraph=True)(x, i)
+    assert str(got.value) == str(expected.value)
+
+
+def test_what_nothing_needs_is_no_result():
+    def f(x, i):
+        x.gather(0, i)
+        x // 2
+        return x + 1, x[i] * 3
+    x, i = torch.tensor([1, 2]), torch.tensor([0, 1])
+    assert repr(torch.compile(f, fullgraph=True)(x, i)) == repr(f(x, i))
