@@ -80,7 +80,7 @@ Ref<Code> compile(const tile::Program& given, bool* loaded) {
   double steps[3];
   const std::string object = make_object(p, steps);
   Ref<Code> c = load_object(object, p);
-  if (!c) raise_runtime("tile program ", p.name, ": the object made for it could not be loaded");
+  if (!c) throw NoMachineCode(text("the machine code of ", p.name, " cannot be used: ", why_not_loaded()));
   if (logging()) std::fprintf(stderr, "-- machine code: %.2f ms (text %.2f, passes %.2f, code %.2f), %zu bytes\n", milliseconds() - t, steps[0], steps[1], steps[2], object.size());
   cache::keep(name, object);
   return c;

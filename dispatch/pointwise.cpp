@@ -497,9 +497,15 @@ Tensor run_pointwise_grad(const OpEntry& op, int i, const Tensor& g, const Tenso
   const DType common = result_type(v, n, masks);
   const bool half_type = common == DType::f16 || common == DType::bf16;
   const ConstantType computed(half_type ? DType::f32 : common);
-  if (!half_type) return gi.over_tensors(g, operands, result, attrs, mode);
-  auto wide = [](const Tensor& t) { return t.defined() && t.dtype() != DType::boolean ? fb::op<"to">(t, DType::f32) : t; };
   Tensor with[kMaxOperands];
+  if (!half_type) {  // a product of two narrow operands would be rounded to their type
+    for (int k = 0; k < c.nin; ++k) {
+      const bool converted = (gi.saves_in >> k & 1) && operands[k].defined() && operands[k].dtype() != common && common != DType::none;
+      with[k] = converted && !(c.bool_operands >> k & 1) ? fb::op<"to">(operands[k], common) : operands[k];
+    }
+    return gi.over_tensors(g, with, result, attrs, mode);
+  }
+  auto wide = [](const Tensor& t) { return t.defined() && t.dtype() != DType::boolean ? fb::op<"to">(t, DType::f32) : t; };
   for (int k = 0; k < c.nin; ++k) with[k] = (gi.saves_in >> k & 1) ? wide(operands[k]) : operands[k];
   return fb::op<"to">(gi.over_tensors(wide(g), with, gi.saves_out ? wide(result) : result, attrs, mode), common);
 }

@@ -583,7 +583,7 @@ void python_arguments(const OpEntry& op, const Value* args, Obj& positional, Obj
       for (const Tensor& t : args[i].tensor_list())
         if (!first && t.defined() && t->python) first = Obj(wrap(t));
   }
-  const ShownWith with(first.get());
+  const ShownWith with(first ? first.get() : factory ? nullptr : Py_False);
   int n = op.schema.positional;
   while (n > 0 && is_default(specs[size_t(n) - 1], args[n - 1])) --n;
   positional = Obj(checked(PyTuple_New(n)));

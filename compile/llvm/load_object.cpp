@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <sys/mman.h>
 
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <vector>
@@ -33,6 +34,8 @@ std::vector<LaneSite> lane_sites(const tile::Program& p) {
 }
 
 namespace {
+
+thread_local std::string why;
 
 const void* function_of(const std::string& name) {
   if (name == "fb_run_lanes") return reinterpret_cast<const void*>(&run_lanes);
@@ -118,13 +121,19 @@ struct Loader {
     if (total > (64u << 20)) return {};
     const size_t size = (total + 4095) / 4096 * 4096;
     char* memory = static_cast<char*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (memory == MAP_FAILED) raise_runtime("no memory for ", int64_t(size), " bytes of machine code");
+    if (memory == MAP_FAILED) {
+      why = text("there is no memory for its ", int64_t(size), " bytes: ", std::strerror(errno));
+      return {};
+    }
     for (size_t i = 0; i < sections.size(); ++i)
       if (place[i] != SIZE_MAX && sections[i].sh_type != SHT_NOBITS) std::memcpy(memory + place[i], file.data() + sections[i].sh_offset, sections[i].sh_size);
     if (!sites.empty()) std::memcpy(static_cast<void*>(memory + sites_at), sites.data(), sites.size() * sizeof(LaneSite));
     for (const auto& [name, at] : jumps) {
       const void* f = function_of(name);
-      if (!f) return fail(memory, size);
+      if (!f) {
+        why = "it calls " + name + ", which is not there";
+        return fail(memory, size);
+      }
       const unsigned char jump[] = {0xff, 0x25, 0, 0, 0, 0};  // jmp *[rip]
       std::memcpy(memory + at, jump, sizeof jump);
       std::memcpy(memory + at + 6, &f, 8);
@@ -163,7 +172,11 @@ struct Loader {
         } else return fail(memory, size);
       }
     }
-    if (!entry || mprotect(memory, size, PROT_READ | PROT_EXEC) != 0) return fail(memory, size);
+    if (!entry) return fail(memory, size);
+    if (mprotect(memory, size, PROT_READ | PROT_EXEC) != 0) {
+      why = text("this process may not make memory executable: ", std::strerror(errno));
+      return fail(memory, size);
+    }
     Ref<Code> code(new Code);
     code->entry = entry;
     code->memory = memory;
@@ -191,6 +204,11 @@ void Code::destroy(Code* c) {
   delete c;
 }
 
-Ref<Code> load_object(const std::string& object, const tile::Program& p) { return Loader{object, p, {}, {}, {}, nullptr, 0}.run(); }
+const std::string& why_not_loaded() { return why; }
+
+Ref<Code> load_object(const std::string& object, const tile::Program& p) {
+  why = "its object is damaged";
+  return Loader{object, p, {}, {}, {}, nullptr, 0}.run();
+}
 
 }  // namespace fb::compile

@@ -15,7 +15,7 @@ inline constexpr char kProcessor[] = "x86-64-v3";
 // One word for each parameter: addresses and i64 as they are, f64 as its bits. Returns the errors raised (tile::Errors).
 using Entry = int32_t (*)(const int64_t* words);
 
-// LLVM is not there: graphs run operator by operator then.
+// LLVM is not there, or what it made cannot be run: graphs run operator by operator then.
 struct NoMachineCode final : Error {
   explicit NoMachineCode(std::string text) : Error(ErrorKind::runtime, std::move(text)) {}
 };
@@ -36,6 +36,8 @@ struct Code : RefCounted {
 };
 // p's code, from an object made for it. Null where the object is not one of ours.
 Ref<Code> load_object(const std::string& object, const tile::Program& p);
+// What stood in the way where load_object gave nothing, on this thread.
+const std::string& why_not_loaded();
 
 inline Ref<Code> make_code(const tile::Program& p) { return load_object(make_object(p), p); }
 

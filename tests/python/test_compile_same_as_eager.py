@@ -91,3 +91,46 @@ def test_hooks_on_saved_tensors_are_of_a_thread():
     for t in threads:
         t.join()
     assert torch.equal(grads[2], torch.full((3,), 4.0)) and torch.equal(grads[5], torch.full((3,), 10.0))
+
+
+@pytest.mark.parametrize("narrow", [torch.bfloat16, torch.float16, torch.int32])
+@pytest.mark.parametrize("f", [torch.atan2, torch.hypot, torch.mul, torch.div, torch.pow, torch.xlogy, torch.copysign, torch.fmod, torch.logaddexp,
+                               torch.nn.functional.smooth_l1_loss, torch.nn.functional.huber_loss])
+def test_gradients_of_operands_of_two_types(f, narrow):
+    """In the type that both have in common, whether one loop computes them or a graph's operators."""
+    torch.manual_seed(0)
+    wide, other = torch.rand(4, 3) + 0.5, (torch.rand(3) * 4 + 1).to(narrow)
+
+    def gradients(g):
+        x, y = wide.clone().requires_grad_(), other.clone().requires_grad_(narrow.is_floating_point)
+        g(x, y.expand(4, 3)).sum().backward()
+        return [t.grad for t in (x, y) if t.requires_grad]
+    try:
+        expected = gradients(f)
+    except RuntimeError:
+        pytest.skip("eager does not take these types")
+    for backend in ("inductor", "aot_eager"):
+        torch._dynamo.reset()
+        for a, b in zip(gradients(torch.compile(f, backend=backend)), expected):
+            assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("f", [lambda x, i: (x // i, x + 1)[1], lambda x, i: (torch.remainder(x, i) + 1, x + 1)[1], lambda x, i: (x % i, x + 1)[1],
+                               lambda x, i: (x.gather(0, i + 7), x + 1)[1], lambda x, i: (x.index_select(0, i + 7) * 2, x + 1)[1],
+                               lambda x, i: (F.embedding(i + 7, torch.ones(2, 2)), x + 1)[1], lambda x, i: (x[i + 7], x + 1)[1]])
+def test_what_nothing_needs_raises_as_well(f):
+    x, i = torch.tensor([1, 2]), torch.tensor([0, 1])
+    with pytest.raises((RuntimeError, IndexError)) as expected:
+        f(x, i)
+    with pytest.raises(expected.type) as got:
+        torch.compile(f, fullgraph=True)(x, i)
+    assert str(got.value) == str(expected.value)
+
+
+def test_what_nothing_needs_is_no_result():
+    def f(x, i):
+        x.gather(0, i)
+        x // 2
+        return x + 1, x[i] * 3
+    x, i = torch.tensor([1, 2]), torch.tensor([0, 1])
+    assert repr(torch.compile(f, fullgraph=True)(x, i)) == repr(f(x, i))

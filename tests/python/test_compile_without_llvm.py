@@ -61,3 +61,24 @@ def test_operator_by_operator(without, damage, tmp_path):
     start = f"import sys; sys.path.insert(0, {str(without)!r}); sys.argv[1:] = [{str(without)!r}]; exec(compile(open({str(program)!r}).read(), {str(program)!r}, 'exec'))"
     done = subprocess.run([sys.executable, "-I", "-c", start], capture_output=True, text=True, env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)})
     assert done.returncode == 0 and done.stdout == "done\n", done.stdout + done.stderr
+
+
+def test_a_process_that_may_not_make_memory_executable(tmp_path):
+    """As systemd's MemoryDenyWriteExecute has it."""
+    program = """
+import ctypes, sys, warnings
+import torch
+if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0) != 0:   # PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN
+    sys.exit(77)
+f = lambda x: (x.sin() * 1.25 + x.exp()).sum()
+x = torch.linspace(-2, 2, 1000)
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    assert torch.equal(torch.compile(f)(x), f(x))
+    assert torch.equal(torch.compile(lambda x: x.tanh() + 1)(x), x.tanh() + 1)
+assert len(seen) == 1 and "executable" in str(seen[0].message) and "operator by operator" in str(seen[0].message), seen
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env={"TORCHINDUCTOR_CACHE_DIR": str(tmp_path)})
+    if done.returncode == 77:
+        pytest.skip("this kernel has no PR_SET_MDWE")
+    assert done.returncode == 0, done.stderr

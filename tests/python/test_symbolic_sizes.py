@@ -410,3 +410,21 @@ def test_strides_of_dimensions_of_size_one_are_followed(f, x):
 def test_a_number_beside_a_tensor_leaves_its_strides(dtype):
     x = torch.ones(1, 5, dtype=dtype).t()
     assert (x * 2).stride() == (x / 2).stride() == (x + x).stride()
+
+
+def test_sizes_of_others_are_no_symbols():
+    """A symbolic graph that lives on does not turn numbers of other traces into its symbols."""
+    from torch._functorch.aot_autograd import aot_function
+    alive = make_fx(lambda x, y: (x.reshape(-1), y * 2), tracing_mode="symbolic")(torch.ones(7, 5), torch.ones(6))
+    codes = alive.shape_env._codes
+    for n in [v for v in codes.of_symbol.values()] + [2 * v for v in codes.of_symbol.values()]:
+        def f(x):
+            return x.reshape(-1).sin() + x.flatten().cumsum(0)
+        x = torch.ones(n, 1)
+        for mode in ("real", "fake"):
+            traced = make_fx(f, tracing_mode=mode)(x)
+            assert not any("sym" in str(node.target) for node in traced.graph.nodes) and torch.equal(traced(x), f(x))
+        x.requires_grad_()
+        aot_function(f, lambda gm, examples: gm)(x).sum().backward()
+        expected, = torch.autograd.grad(f(x).sum(), x)
+        assert torch.equal(x.grad, expected)

@@ -61,6 +61,12 @@ _PLACES = frozenset("device is_cuda is_cpu is_meta is_mkldnn is_mps is_xla is_xp
 _MOVES = frozenset("cpu cuda type pin_memory".split())
 
 
+# What raises where an element of an integer divisor is 0, or an index is out of bounds.
+_DIVIDES = frozenset("floor_divide remainder fmod floordiv mod ifloordiv imod divide div true_divide __floordiv__ __mod__ floor_divide_ "
+                     "remainder_ fmod_ __rfloordiv__ __rmod__".split())
+_READS_BY_INDEX = frozenset("gather index_select embedding take_along_dim take index".split())
+
+
 def _on_meta(x):
     """An argument of an operator, the CPU as the meta device."""
     if type(x) is torch.device or type(x) is str and x.split(":")[0] in ("cpu", "cuda", "meta", "mps", "xpu"):
@@ -98,6 +104,7 @@ class Recorder:
         self.values = {}      # id of a tensor of this run, or of one from outside: its Value
         self.outside = {}     # id of a tensor from outside: (tensor, its stand-in, source)
         self.keep = []
+        self.may_raise = []   # (Value, tensor) of steps whose kernels raise for what some elements are
         self.fixed = []       # (Value, tensor, its version) of what is made of constants alone
         self.calls = self.count = 0
         self.changes_grad_mode = self.draws_without_input = False
@@ -215,6 +222,9 @@ class Recorder:
             result = getattr(args[0], f)(*args[1:], **kwargs) if method else f(*args, **kwargs)
         self.steps.append(step)
         self.calls += 1
+        if isinstance(result, torch.Tensor) and (name in _READS_BY_INDEX or name in _DIVIDES and not result.is_floating_point() or
+                                                 name in ("getitem", "__getitem__") and any(True for _ in values_of(step.args[1:]))):
+            self.may_raise.append((step.value, result))
         if result is not None or not isinstance(f, (OpOverload, OpOverloadPacket)):   # operators that only write give nothing
             self._result(result, step.value, name)
         if name in allowed.FIXED_MAKERS and isinstance(result, torch.Tensor) and not any(True for _ in values_of((step.args, step.kwargs))):
@@ -252,9 +262,23 @@ class Recorder:
         torch._C._set_grad_enabled(bool(on))
         self.changes_grad_mode = True
 
+    def _unused_that_may_raise(self, outputs):
+        """The Values that nothing needs, with their tensors, of steps that raise for some values of their arguments: back ends
+        leave out what is not an output, and its error with it."""
+        if not self.may_raise:
+            return []
+        live = set(outputs)
+        for step in reversed(self.steps):   # what is written in place is a value of its own, and does not raise
+            if step.value in live:
+                live.update(values_of((step.args, step.kwargs)))
+        return [(v, t) for v, t in self.may_raise if v not in live]
+
     def program(self, outputs):
         """The Program with these tensors as its outputs."""
-        made = Program(self.inputs, self.steps, [self.values[id(t)] for t in outputs])
+        given = [self.values[id(t)] for t in outputs]
+        unused = self._unused_that_may_raise(given)
+        made = Program(self.inputs, self.steps, given + [v for v, _ in unused])
+        outputs = [*outputs, *(t for _, t in unused)]
         made.facts = {"grad_mode": self.changes_grad_mode, "draws": self.draws_without_input,
                       "unknown": self.unknown}
         given = {t.untyped_storage()._cdata for t in outputs}

@@ -22,10 +22,13 @@ _environments = []  # weak references, the newest last
 
 
 def decode(value, tensor=None):
-    """The symbolic number whose code this is, else the number. `tensor` takes part in the call that has the number."""
-    env = getattr(getattr(tensor, "fake_mode", None), "shape_env", None) or getattr(
-        _C._get_dispatch_mode(_C._TorchDispatchModeKey.FAKE), "shape_env", None)
-    if env is None and isinstance(value, float):
+    """The symbolic number whose code this is, else the number. `tensor` takes part in the call that has the number; False where
+    only such do that have elements.
+    """
+    mode = getattr(tensor, "fake_mode", None) or _C._get_dispatch_mode(_C._TorchDispatchModeKey.FAKE)
+    env = getattr(mode, "shape_env", None)
+    # Who computes with sizes that are numbers may come upon the code of a symbol of somebody else.
+    if env is None and (mode is not None or tensor is False or isinstance(value, float)):
         return value
     for env in (env,) if env is not None else (e for e in (r() for r in reversed(_environments)) if e is not None):
         e = env._codes.lookup(value)
