@@ -239,3 +239,18 @@ def test_equal_nodes_become_one():
     assert names.count("aten.sin.default") == 1 and names.count("aten.rand.default") == 2
     strip_overloads(gm)
     assert torch.ops.aten.sin in [n.target for n in gm.graph.nodes]
+
+
+def test_inputs_given_back_are_the_inputs():
+    def f(x, y):
+        x.add_(1)
+        return x, y, x * y, y.t()
+    x, y = torch.zeros(2, 3).t(), torch.ones(3, 2)
+    g = aot_function(f, nop)
+    a, b, c, d = g(x, y)
+    assert a is x and b is y and x.stride() == (1, 3) and torch.equal(c, torch.ones(3, 2))
+    assert d.data_ptr() == y.data_ptr()
+    a.add_(5)
+    assert torch.equal(x, torch.full((3, 2), 6.0))
+    e = aot_function(lambda x: x.detach(), nop)(x)
+    assert e is not x and e.data_ptr() == x.data_ptr()

@@ -145,10 +145,15 @@ def _trace_both(fn, flat_args, decompositions):
 def _compile(fn, flat_args, fw_compiler, bw_compiler, inference_compiler, partition_fn, decompositions):
     needs = torch.is_grad_enabled() and any(isinstance(x, torch.Tensor) and x.requires_grad for x in flat_args)
     if not needs:
-        gm, written = _trace_flat(fn, flat_args, decompositions)
-        count = len(gm.graph.output_node().args[0]) - len(written)
+        same = {}   # {result: the input that it is}
+
+        def noted(*args):
+            outputs = fn(*args)
+            same.update((k, i) for k, o in enumerate(outputs) for i, x in enumerate(args) if o is x and isinstance(x, torch.Tensor))
+            return outputs
+        gm, written = _trace_flat(noted, flat_args, decompositions)
         compiled = _boxed((inference_compiler or fw_compiler)(gm, _examples(gm)))
-        return _inference(compiled, sorted(written), count)
+        return _inference(compiled, sorted(written), same)
     joint, written, count = _trace_joint(fn, flat_args, decompositions)
     total = count + len(written)
     for i in written:
@@ -177,12 +182,15 @@ def _laid_out(t, like):
     return torch.empty_strided(t.size(), like.stride(), dtype=t.dtype, device=t.device).copy_(t)
 
 
-def _inference(compiled, written, count):
+def _inference(compiled, written, same):
     def run(flat_args):
         with torch.no_grad():
             outputs = list(compiled([x.detach() if isinstance(x, torch.Tensor) else x for x in flat_args]))
         _write_back(flat_args, written, outputs[:len(written)])
-        return outputs[len(written):]
+        results = outputs[len(written):]
+        for k, i in same.items():
+            results[k] = flat_args[i]
+        return results
     run.written = written
     return run
 
