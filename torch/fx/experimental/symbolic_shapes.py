@@ -225,6 +225,7 @@ class ShapeEnv:
         self._counters = {"s": 0, "u": 0, "zuf": 0}
         self._fakes = {}  # id of a tensor with symbols: a weak reference
         self._codes = Codes(self)
+        self._running_again = set()  # calls that are run once more, see _subclasses/symbolic.py
 
     backed_var_to_val = property(lambda self: self.var_to_val)
     allow_scalar_outputs = property(lambda self: self.settings.allow_scalar_outputs)
