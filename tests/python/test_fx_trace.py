@@ -329,3 +329,16 @@ def test_objects_made_of_proxies():
     Two.__qualname__ = "Two"
     gm = fx.symbolic_trace(lambda x, y: Two(x, y).a + 1)
     assert gm(1, 2) == 2 and gm.graph.find_nodes(op="call_function", target=Two)
+
+
+@pytest.mark.parametrize("f, target", [(lambda t, x: t + x, "add"), (lambda t, x: t - x, "sub"), (lambda t, x: t & x, "__and__"),
+                                       (lambda t, x: t << x, "__lshift__"), (lambda t, x: t // x, "floor_divide"), (lambda t, x: t % x, "remainder"),
+                                       (lambda t, x: t == x, "eq"), (lambda t, x: t.expand_as(x), "expand_as"), (lambda t, x: t.copy_(x), "copy_"),
+                                       (lambda t, x: t.masked_fill(x > 1, 5), "masked_fill"), (lambda t, x: t.where(x > 1, x), "where"),
+                                       (lambda t, x: torch.add(t, x), torch.add), (lambda t, x: torch.maximum(t, x), torch.maximum)])
+def test_methods_of_tensors_that_are_given_proxies(f, target):
+    t, x = torch.tensor([1, 3]), torch.tensor([1, 2])
+    traced = torch.fx.symbolic_trace(lambda x: f(t.clone(), x))
+    node = list(traced.graph.nodes)[-2]
+    assert node.target == target and node.op == ("call_method" if isinstance(target, str) else "call_function")
+    assert torch.equal(traced(x), f(t.clone(), x))

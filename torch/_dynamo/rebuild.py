@@ -88,7 +88,7 @@ class Rebuild:
             return f"{g.name(t)}(({self._items(x)}))"
         if id(x) in self.run.reach.made:
             return f"{g.name(made)}({g.name(t, 'T')}, {self.text(vars(x))})"
-        raise Unsupported(f"a {t.__name__} is given back")
+        raise Unsupported(f"a {'generator expression, map or filter' if t is Delayed else t.__name__} is given back")
 
 
 class RebuildState(Rebuild):

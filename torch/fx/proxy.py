@@ -263,7 +263,7 @@ class Proxy:
         args = args or ()
         kwargs = kwargs or {}
         tracer = _tracer_of(args, kwargs)
-        if isinstance(orig_method, _METHOD_KINDS):
+        if isinstance(orig_method, _METHOD_KINDS) or getattr(orig_method, "__objclass__", None) is not None:   # of torch.Tensor
             name = orig_method.__name__
             if name == "__get__":
                 # A getter of a tensor's attribute.
