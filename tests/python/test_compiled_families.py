@@ -188,3 +188,16 @@ def test_attention_keeps_its_kernel(name, dtype):
         f(*plain).float().sum().backward()
         for a, b in zip(mine, plain, strict=True):
             assert a.grad is None if b.grad is None else torch.equal(a.grad, b.grad)
+
+
+@pytest.mark.parametrize("classes", [-1, 5])
+def test_one_hot_runs_as_it_is_without_a_word(classes, caplog):
+    """How large its elements are decides whether it raises, and its shape."""
+    def f(i):
+        return F.one_hot(i, classes) * 2
+    i = torch.tensor([[1, 2], [0, 4]])
+    with caplog.at_level("WARNING"):
+        assert torch.equal(torch._inductor.compile(f, [i])(i), f(i))
+        with pytest.raises(RuntimeError):
+            torch._inductor.compile(lambda i: F.one_hot(i, 3) * 2, [i])(i)
+    assert not caplog.records

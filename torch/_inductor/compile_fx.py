@@ -89,10 +89,11 @@ def _followed(code, inputs):
 def compile_fx(model_, example_inputs_, **unused):
     """compile_fx(gm, example_inputs) -> callable
 
-    The callable takes what gm takes and gives what gm gives, with the same bits. gm, a
-    torch.fx.GraphModule or any callable, is followed on tensors of the examples' types, sizes and strides, and again for each
-    other set of them that comes: what composite operators do hangs on sizes. Kernels serve all sizes. Where a gradient is
-    wanted of an input, operators are called one by one. A gm that reads values or writes to its inputs is returned as it is.
+    The callable takes what gm takes and gives what gm gives, with the same bits. gm, a torch.fx.GraphModule or any callable, is
+    followed on tensors of the examples' types, sizes and strides, and again for each other set of them that comes: what
+    composite operators do hangs on sizes. Kernels serve all sizes. Where a gradient is wanted of an input, operators are called
+    one by one. A gm that reads values, writes to its inputs or gives attention a mask of floats (whether a gradient is wanted of
+    it decides which kernel attention has) is returned as it is.
     Inputs that are no tensors are part of the graph: there is one for each set of them.
     """
     if any(not isinstance(x, Tensor) for x in example_inputs_):
