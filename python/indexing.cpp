@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "autograd/node.h"
+#include "dispatch/levels.h"
 #include "python/dispatch_mode.h"
 #include "python/symbolic.h"
 
@@ -52,6 +53,16 @@ Tensor index_tensor(PyObject* o, Device d) {
   return t;
 }
 
+bool differs_between_examples(Tensor t) {
+  while (t->flags & kWrapped) {
+    const Wrapped* w = wrapped_in(t);
+    if (!w) return false;
+    if (w->batch_dim >= 0) return true;
+    t = w->inner;
+  }
+  return false;
+}
+
 void apply(Indexed& r, PyObject* o, int64_t& dim, int64_t specified) {
   if (PyLong_Check(o) && !PyBool_Check(o)) {
     const long long i = PyLong_AsLongLong(o);
@@ -98,6 +109,11 @@ void apply(Indexed& r, PyObject* o, int64_t& dim, int64_t specified) {
     const Tensor& t = unwrap(o);
     if (t.ndim() == 0 && is_integral(t.dtype(), true)) {
       if (t.dtype() != DType::boolean && t.dtype() != DType::u8) {
+        if (differs_between_examples(t)) {  // no number, but a place for each
+          record(t);
+          ++dim;
+          return;
+        }
         r.t = op<"select">(r.t, dim, op_value<"item">(t).scalar().to_int());
         r.changed = true;
         return;

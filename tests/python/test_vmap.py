@@ -308,3 +308,30 @@ def test_how_a_tensor_within_is_shown():
     vmap(lambda a: seen.append(repr(a)) or a)(torch.ones(2, 3))
     assert seen[0].startswith("BatchedTensor(lvl=1, bdim=0") and "tensor([[1., 1., 1.]" in seen[0]
     assert vmap(torch.sin).__name__ == "sin"
+
+
+@pytest.mark.parametrize("f", [
+    lambda x, i: x[i], lambda x, i: x[i, 1], lambda x, i: x[:, i], lambda x, i: x[..., i], lambda x, i: x[i, None], lambda x, i: x[i, i], lambda x, i: x[i - 3],
+    lambda x, i: x[i, :, None][i], lambda x, i: x[torch.tensor([2, 0])][:, i], lambda x, i: x.clone().index_put((i,), torch.tensor(7.0)),
+], ids=range(10))
+def test_places_that_differ_between_examples(f):
+    """A number that indexes is a tensor of numbers there, as in PyTorch."""
+    x, i = torch.arange(27.0).view(3, 3, 3), torch.tensor([0, 2, 1])
+    assert torch.equal(vmap(f)(x, i), torch.stack([f(x[k], int(i[k])) if "index_put" not in f.__code__.co_names else f(x[k], i[k]) for k in range(3)]))
+    assert torch.equal(vmap(f, (None, 0))(x[0], i), torch.stack([f(x[0], i[k]) for k in range(3)]))
+    got = vmap(torch.func.grad(lambda x, i: (f(x, i) ** 2).sum()))(x, i)
+    assert torch.equal(got, torch.stack([torch.func.grad(lambda x, k=k: (f(x, i[k]) ** 2).sum())(x[k]) for k in range(3)]))
+
+
+def test_writes_to_places_that_differ_between_examples():
+    def put(y, i, v):
+        y = y.clone()
+        y[i] = v
+        y[:, i] += 1
+        return y
+    x, i, v = torch.arange(27.0).view(3, 3, 3), torch.tensor([0, -1, 1]), torch.tensor([7.0, 8, 9])
+    assert torch.equal(vmap(put)(x, i, v), torch.stack([put(x[k], i[k], v[k]) for k in range(3)]))
+    with pytest.raises(RuntimeError, match="item"):
+        vmap(lambda i: x[i:i + 1])(i)
+    with pytest.raises(IndexError):
+        vmap(lambda i: x[i])(torch.tensor([0, 3]))
