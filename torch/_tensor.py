@@ -109,6 +109,20 @@ class Tensor(_C.TensorBase):
             raise RuntimeError("only tensors created by the user (graph leaves) support deepcopy; this one was made by "
                                f"{self.grad_fn.name()}. Use detach().clone()")
         import copy
+        from torch._utils import is_bare_wrapper
+        if is_bare_wrapper(self):
+            with torch.no_grad():
+                new = self.clone()
+            if type(new) is not type(self):
+                raise RuntimeError(f"deepcopy of a {type(self).__name__}, which has no memory of its own: clone() of it gives a {type(new).__name__}; it must "
+                                   f"give a {type(self).__name__}, or the class needs a __deepcopy__")
+            if self.requires_grad:
+                new.requires_grad_()
+            if self.grad is not None:
+                new.grad = copy.deepcopy(self.grad, memo)
+            memo[id(self)] = new
+            new.__dict__.update(copy.deepcopy(self.__dict__, memo))
+            return new
         with torch.no_grad():
             storage_memo = memo.setdefault("torch_storages", {})
             storage = self.untyped_storage()

@@ -192,6 +192,11 @@ def _rebuild_with_type(func, new_type, args, state):
     return result
 
 
+def is_bare_wrapper(tensor):
+    """Whether a tensor has a shape but no memory: one of Tensor._make_wrapper_subclass."""
+    return type(tensor) is not torch.Tensor and tensor.numel() > 0 and tensor.untyped_storage().nbytes() == 0
+
+
 def _tensor_reduce_ex(self, proto):
     """`Tensor.__reduce_ex__`: which function of this file builds the tensor again."""
     state = _get_obj_state(self)
@@ -212,6 +217,9 @@ def _tensor_reduce_plain(self, proto):
     if self.device.type == "meta":
         return (_rebuild_meta_tensor_no_storage,
                 (self.dtype, tuple(self.size()), self.stride(), self.requires_grad))
+    if is_bare_wrapper(self):   # what it stands for is among its attributes
+        return (_rebuild_wrapper_subclass, (type(self), self.dtype, tuple(self.size()), self.stride(), self.storage_offset(), self.layout,
+                                            self.device, self.requires_grad))
     where = (self.storage_offset(), tuple(self.size()), self.stride())
     if getattr(self, "is_quantized", False):
         storage = torch.storage.TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)

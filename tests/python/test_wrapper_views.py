@@ -82,3 +82,44 @@ def test_saved_tensors_see_writes_to_their_views():
     base[1:].mul_(2)
     with pytest.raises(RuntimeError):
         out.backward()
+
+
+class Scaled(torch.Tensor):
+    """int8 elements and a scale; it has no memory of its own."""
+
+    @staticmethod
+    def __new__(cls, q, scale):
+        return torch.Tensor._make_wrapper_subclass(cls, q.shape, dtype=torch.float32)
+
+    def __init__(self, q, scale):
+        self.q, self.scale = q, scale
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if func in (torch.ops.aten.detach.default, torch.ops.aten.clone.default):
+            return cls(args[0].q, args[0].scale)
+        return func(*(a.q.float() * a.scale if isinstance(a, Scaled) else a for a in args), **(kwargs or {}))
+
+
+class Unclonable(Scaled):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        return torch.zeros(args[0].shape)
+
+
+def test_copies_of_what_has_no_memory():
+    import copy
+    import io
+    import pickle
+    t = Scaled(torch.tensor([1, -2, 3], dtype=torch.int8), torch.tensor(0.5))
+    shallow, deep, pickled = copy.copy(t), copy.deepcopy(t), pickle.loads(pickle.dumps(t))
+    file = io.BytesIO()
+    torch.save({"t": t}, file)
+    file.seek(0)
+    for made in (shallow, deep, pickled, torch.load(file, weights_only=False)["t"]):
+        assert type(made) is Scaled and made.shape == (3,) and made.q.tolist() == [1, -2, 3] and (made + 1).tolist() == [1.5, 0, 2.5]
+    assert shallow.q is t.q and deep.q is not t.q
+    u = Unclonable(t.q, t.scale)
+    assert type(copy.copy(u)) is Unclonable
+    with pytest.raises(RuntimeError, match="clone.*Tensor.*must give a Unclonable"):
+        copy.deepcopy(u)
