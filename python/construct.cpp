@@ -256,7 +256,7 @@ namespace {
 struct TensorOptions {
   DType dtype = DType::none;
   Device device = default_device();
-  bool wants_grad = false, device_given = false;
+  bool wants_grad = false, device_given = !(device == Device());
 };
 
 void parse_options(PyObject* dtype, PyObject* device, PyObject* wants_grad, TensorOptions& o, const char* fn) {
@@ -458,8 +458,8 @@ PyObject* m_item(PyObject* self, PyObject*) {
   FB_PY_END(nullptr)
 }
 
-// `with torch.device(...)` and torch.set_default_device change where factories allocate.
-Device g_default_device;
+// `with torch.device(...)` and torch.set_default_device change where the factories that Python calls allocate, in this thread.
+constinit thread_local Device g_default_device;
 PyObject* py_set_default_device(PyObject*, PyObject* o) {
   FB_PY_BEGIN
   Device d;

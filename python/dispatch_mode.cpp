@@ -417,7 +417,7 @@ PyObject* make_wrapper(PyObject*, PyObject* args, PyObject* kw) {
   for (int64_t x : s) FB_CHECK(x >= 0, "_make_wrapper_subclass: size ", x, " in shape ", s, " is negative; sizes are at least 0");
   DType d = default_dtype;
   if (dtype != Py_None && !dtype_from(dtype, d)) raise_type("_make_wrapper_subclass(): argument 'dtype' must be torch.dtype, not ", Py_TYPE(dtype)->tp_name);
-  Device where = default_device();
+  Device where;
   if (device != Py_None && !device_from(device, where)) raise_type("_make_wrapper_subclass(): argument 'device' must be torch.device, not ", Py_TYPE(device)->tp_name);
   if (strides != Py_None) {
     ints_from(strides, st, "strides");
@@ -592,7 +592,7 @@ void python_arguments(const OpEntry& op, const Value* args, Obj& positional, Obj
   for (size_t i = size_t(op.schema.positional); i < specs.size(); ++i) {
     Obj v;
     // A factory says where it allocates.
-    if (factory && args[i].is_none() && specs[i].type == ArgType::device) v = Obj(wrap_device(default_device()));
+    if (factory && args[i].is_none() && specs[i].type == ArgType::device) v = Obj(wrap_device(Device()));
     else if (factory && args[i].is_none() && specs[i].name == "pin_memory") v = Obj(PyBool_FromLong(0));
     else if (is_default(specs[i], args[i])) continue;
     else v = Obj(python_value(op, i, args[i]));

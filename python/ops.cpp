@@ -125,6 +125,14 @@ PyObject* invoke_parsed(ParsedCall& c) {
   return invoke_plain(c);
 }
 
+// A factory that was given no device allocates on the default one. PyTorch's normal and range do not ask for it.
+void take_default_device(ParsedCall& c) {
+  const Schema& s = c.op->schema;
+  if ((s.tensor_mask | s.list_mask) || s.name == "normal" || s.name == "range") return;
+  for (size_t i = 0; i < s.args.size(); ++i)
+    if (s.args[i].type == ArgType::device && c.v[i].is_none()) c.v[i] = Value(default_device());
+}
+
 PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   FB_PY_BEGIN
   const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
@@ -132,6 +140,7 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
   if (!g_function_disabled && (function_modes || any_asks(args, all))) return dispatch_torch_function(self, args, n, kwnames);
   ParsedCall c;
   parse_call(*as(self)->binding, args, n, kwnames, c);
+  if (!(default_device() == Device())) [[unlikely]] take_default_device(c);
   return invoke_parsed(c);
   FB_PY_END(nullptr)
 }

@@ -40,7 +40,7 @@ PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kw) {
   static const char* names[] = {"size", "device", nullptr};
   PyObject *size = nullptr, *device = nullptr;
   if (!PyArg_ParseTupleAndKeywords(args, kw, "|OO:UntypedStorage", const_cast<char**>(names), &size, &device)) return nullptr;
-  Device d = default_device();
+  Device d;
   if (device && device != Py_None && !device_from(device, d)) raise_type("UntypedStorage(): argument 'device' must be torch.device");
   if (!size) return storage_new_from(type, Storage::allocate(0, d));
   if (PyLong_Check(size)) {

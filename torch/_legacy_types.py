@@ -17,7 +17,7 @@ class _TensorTypeMeta(type):
 
     def __call__(cls, *args, device=None):
         if not args:
-            return torch.empty(0, dtype=cls.dtype)
+            return torch.empty(0, dtype=cls.dtype, device="cpu")
         if len(args) == 1 and isinstance(args[0], torch.Tensor):
             if args[0].dtype is not cls.dtype:
                 raise TypeError(f"expected a tensor of type {cls.dtype}, got {args[0].dtype}")
@@ -25,8 +25,8 @@ class _TensorTypeMeta(type):
         if len(args) == 1 and not isinstance(args[0], (int, torch.Size)):
             if isinstance(args[0], (str, dict, float)) or args[0] is None:
                 raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
-            return torch.tensor(args[0], dtype=cls.dtype)
-        return torch.empty(tuple(args[0] if isinstance(args[0], torch.Size) else args), dtype=cls.dtype)
+            return torch.tensor(args[0], dtype=cls.dtype, device="cpu")
+        return torch.empty(tuple(args[0] if isinstance(args[0], torch.Size) else args), dtype=cls.dtype, device="cpu")
 
     def __repr__(cls):
         return f"<class 'torch.{cls.__name__}'>"

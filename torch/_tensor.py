@@ -41,16 +41,16 @@ def _legacy_new(cls, *args, device=None, dtype=None):
     """torch.Tensor(2, 3), Tensor([1, 2]), Tensor(other): a tensor of the default floating type."""
     import torch
     if not args:
-        t = torch.empty(0)
+        t = torch.empty(0, device=device or "cpu")  # the default device is not asked
     elif len(args) == 1 and isinstance(args[0], Tensor):
         t = args[0].detach()
     elif len(args) == 1 and not isinstance(args[0], (int, torch.Size)) or isinstance(args[0], bool):
         if isinstance(args[0], (str, bytes, dict, float)) or args[0] is None:
             raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
-        t = torch.tensor(args[0], dtype=torch.get_default_dtype(), device=device)
+        t = torch.tensor(args[0], dtype=torch.get_default_dtype(), device=device or "cpu")
     else:
         size = args[0] if isinstance(args[0], torch.Size) else args
-        t = torch.empty(tuple(size), device=device)
+        t = torch.empty(tuple(size), device=device or "cpu")
     return t if cls is Tensor else t.as_subclass(cls)
 
 
@@ -297,7 +297,7 @@ class Tensor(_C.TensorBase):
 
     def new(self, *args, **kwargs):
         """An uninitialised tensor, or one of given data, in this one's type."""
-        return _legacy_new(Tensor, *args).to(self.dtype) if args else torch.empty(0, dtype=self.dtype)
+        return _legacy_new(Tensor, *args, device=self.device).to(self.dtype) if args else torch.empty(0, dtype=self.dtype, device=self.device)
 
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, **kwargs):
         """A new tensor that holds a copy of data, by default in this one's type and on its device."""

@@ -197,7 +197,7 @@ def _cuda_deserialize(storage, location):
     if index >= torch.cuda.device_count():
         raise RuntimeError(f"the file has a tensor on {location}, and there are "
                            f"{torch.cuda.device_count()} CUDA devices: load with map_location")
-    flat = torch.empty(0, dtype=torch.uint8).set_(storage)
+    flat = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
     return flat.to(f"cuda:{index}").untyped_storage()
 
 
@@ -647,7 +647,7 @@ def _legacy_load(f, map_location, pickle_module, *, weights_only=False, **pickle
         storage = loaded[key][2]
         if view is not None:
             _, offset, view_size = view
-            flat = torch.empty(0, dtype=torch.uint8).set_(storage)
+            flat = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
             part = flat[offset * dtype.itemsize:(offset + view_size) * dtype.itemsize]
             storage = part.clone().untyped_storage()
         if kind is UntypedStorage:

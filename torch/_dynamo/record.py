@@ -140,7 +140,7 @@ class Recorder:
     def fact(self, x, name):
         """x.name, which says what the tensor is."""
         if self.bare and name in _PLACES:
-            return getattr(torch.empty(0), name)
+            return getattr(torch.empty(0, device="cpu"), name)
         return getattr(self.real(x), name)
 
     def _without_values(self, f, name, args, kwargs):
@@ -185,7 +185,7 @@ class Recorder:
                 return stand_for[id(x)][1]
             if any(torch._C._same_storage(x, t) for t, _ in stand_for.values()):
                 raise Unsupported(f"torch.ops.{f} gives a view of an argument")
-            t = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype).zero_()
+            t = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="cpu").zero_()
             return t.requires_grad_().clone() if x.requires_grad else t
         try:
             return full(f(*bare(args), **bare(kwargs)))

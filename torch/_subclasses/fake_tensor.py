@@ -500,7 +500,7 @@ class FakeTensorMode(TorchDispatchMode):
             if not isinstance(x, FakeTensor):
                 return x
             n = 1 + sum((size - 1) * stride for size, stride in zip(x.size(), x.stride())) if x.numel() else 0
-            return (torch.arange(1, n + 1).to(x.dtype) if rising else torch.zeros(n, dtype=x.dtype)).as_strided(x.size(), x.stride())
+            return (torch.arange(1, n + 1, device="cpu").to(x.dtype) if rising else torch.zeros(n, dtype=x.dtype, device="cpu")).as_strided(x.size(), x.stride())
 
         trials = []
         with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():

@@ -218,7 +218,7 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
 
 def pack_sequence(sequences, enforce_sorted=True):
     """Packs sequences (L_i, *); arguments as in `pack_padded_sequence`."""
-    lengths = torch.as_tensor([v.size(0) for v in sequences])
+    lengths = torch.as_tensor([v.size(0) for v in sequences], device="cpu")
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 

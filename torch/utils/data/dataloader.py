@@ -201,7 +201,7 @@ class DataLoader(Generic[_T_co]):
 
 
 def _base_seed(loader):
-    return int(torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item())
+    return int(torch.empty((), dtype=torch.int64, device="cpu").random_(generator=loader.generator).item())
 
 
 class _BaseDataLoaderIter:

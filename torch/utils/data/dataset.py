@@ -194,6 +194,6 @@ def random_split(dataset, lengths, generator=None):
                 warnings.warn(f"subset {i} of the split is empty", stacklevel=2)
     if sum(lengths) != len(dataset):
         raise ValueError(f"lengths sum to {sum(lengths)}, the dataset has {len(dataset)} samples")
-    order = torch.randperm(sum(lengths), generator=generator).tolist()
+    order = torch.randperm(sum(lengths), generator=generator, device="cpu").tolist()
     return [Subset(dataset, order[end - length:end])
             for end, length in zip(itertools.accumulate(lengths), lengths)]

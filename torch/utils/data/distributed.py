@@ -44,7 +44,7 @@ class DistributedSampler(Sampler):
         if self.shuffle:
             generator = torch.Generator()
             generator.manual_seed(self.seed + self.epoch)
-            indices = torch.randperm(len(self.dataset), generator=generator).tolist()
+            indices = torch.randperm(len(self.dataset), generator=generator, device="cpu").tolist()
         else:
             indices = list(range(len(self.dataset)))
         if self.drop_last:

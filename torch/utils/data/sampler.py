@@ -62,19 +62,19 @@ class RandomSampler(Sampler[int]):
         n, wanted = len(self.data_source), self.num_samples
         generator = self.generator
         if generator is None:
-            seed = int(torch.empty((), dtype=torch.int64).random_().item())
+            seed = int(torch.empty((), dtype=torch.int64, device="cpu").random_().item())
             generator = torch.Generator()
             generator.manual_seed(seed)
         if self.replacement:
             # Drawn 32 at a time: the stream depends on the size of the draws.
             for start in range(0, wanted, 32):
                 yield from torch.randint(high=n, size=(min(32, wanted - start),),
-                                         dtype=torch.int64, generator=generator).tolist()
+                                         dtype=torch.int64, generator=generator, device="cpu").tolist()
             return
         for _ in range(wanted // n):
-            yield from torch.randperm(n, generator=generator).tolist()
+            yield from torch.randperm(n, generator=generator, device="cpu").tolist()
         # Drawn even when nothing of it is used, so that the stream goes on as expected.
-        yield from torch.randperm(n, generator=generator).tolist()[:wanted % n]
+        yield from torch.randperm(n, generator=generator, device="cpu").tolist()[:wanted % n]
 
     def __len__(self):
         return self.num_samples
@@ -88,7 +88,7 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self):
-        for i in torch.randperm(len(self.indices), generator=self.generator).tolist():
+        for i in torch.randperm(len(self.indices), generator=self.generator, device="cpu").tolist():
             yield self.indices[i]
 
     def __len__(self):
@@ -102,7 +102,7 @@ class WeightedRandomSampler(Sampler[int]):
         _check_count("num_samples", num_samples)
         if not isinstance(replacement, bool):
             raise ValueError(f"replacement must be a bool, got {replacement!r}")
-        weights = torch.as_tensor(weights, dtype=torch.double)
+        weights = torch.as_tensor(weights, dtype=torch.double, device="cpu")
         if weights.dim() != 1:
             raise ValueError(f"weights must have 1 dimension, got shape {tuple(weights.shape)}")
         self.weights = weights
