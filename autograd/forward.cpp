@@ -6,6 +6,7 @@
 #include "core/fork_mutex.h"
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/levels.h"
 #include "dispatch/thread_state.h"
 
 namespace fb {
@@ -90,10 +91,10 @@ Tangents collect(const OpEntry& op, const Value* args) {
 // Whether t lies in the memory of an argument's tangent, which a result that is no view may not.
 bool shares_memory(const Tensor& t, const Tangents& from) {
   for (const Tensor& x : from.one)
-    if (x.defined() && x->storage.get() == t->storage.get()) return true;
+    if (x.defined() && same_storage(x, t)) return true;
   for (const auto& l : from.lists)
     for (const Tensor& x : l)
-      if (x.defined() && x->storage.get() == t->storage.get()) return true;
+      if (x.defined() && same_storage(x, t)) return true;
   return false;
 }
 
@@ -175,20 +176,38 @@ void set_tangent(const Tensor& t, Tensor tangent) {
   g_first = r;
 }
 
+// Whether a backward, of this level of a transform or of one further out, may come to look at t.
+static bool recorded(const Tensor& t) {
+  for (Tensor x = t; x.defined();) {
+    if (requires_grad(x)) return true;
+    const Wrapped* w = wrapped_in(x);
+    if (!w) break;
+    x = w->inner;
+  }
+  return false;
+}
+
 void write_tangent(const Tensor& self, const Tensor& tangent) {
   if (!differentiable(self)) return;
   ForwardMode off(false);
   Tensor mine = tangent_of(self);
+  const Tensor base = forward_base(self);
   if (!mine.defined()) {
     if (!tangent.defined()) return;
-    const Tensor base = forward_base(self);
-    if (!base.defined()) {
-      set_tangent(self, tangent);
+    if (!base.defined()) {  // others may have the same tangent, which later writes to self leave alone
+      set_tangent(self, op<"clone">(tangent));
       return;
     }
     // A part of a base that had no tangent: the rest of the base has a tangent of zeros from now on.
     set_tangent(base, zeros_as(base, tangent));
     mine = same_window(self, base, tangent_of(base));
+  } else if (recorded(mine) || (tangent.defined() && recorded(tangent))) {
+    // Derivatives of the tangent that was may need it: the write goes to a copy.
+    const Tensor& owner = base.defined() ? base : self;
+    const Tensor was = tangent_of(owner), copy = zeros_as(owner, tangent.defined() ? tangent : was);
+    op_list<"copy_">(copy, was);
+    set_tangent(owner, copy);
+    mine = base.defined() ? same_window(self, base, copy) : copy;
   }
   if (tangent.defined()) op_list<"copy_">(mine, tangent);
   else op_list<"zero_">(mine);
@@ -256,7 +275,7 @@ bool forward_invoke_inplace(const OpEntry& op, const Value* args, Results& out) 
   SmallVec<Value, 8> v;
   std::vector<Tensor> old(op.schema.args.size());
   for (size_t i = 0; i < op.schema.args.size(); ++i) {
-    if (has_rule && args[i].tag == Tag::tensor && args[i].t->storage.get() == self->storage.get()) {
+    if (has_rule && args[i].tag == Tag::tensor && same_storage(args[i].tensor(), self)) {
       old[i] = fb::op<"clone">(args[i].tensor());
       v.push_back(Value(old[i]));
     } else v.push_back(args[i]);

@@ -6,6 +6,7 @@
 #include "dispatch/card.h"
 #include "dispatch/first_result.h"
 #include "dispatch/levels.h"
+#include "dispatch/zero_slope.h"
 #include "dispatch/thread_state.h"
 
 namespace fb {
@@ -200,7 +201,7 @@ GradList along_vjp(const OpEntry& op, const Value* args, const Tangents& t, cons
   VjpView v;
   a.fill(v, args, needed);
   for (int i = 0; i < rule.count; ++i)
-    if (rule.each[i].wrt & needed) rule.each[i].run(v);
+    if ((rule.each[i].wrt & needed) && !is_zero_slope(rule.each[i])) rule.each[i].run(v);
   Ref<Node> named(new Named);
   static_cast<Named&>(*named).label = op.schema.name;
   auto pair = [&](Tensor r, const InputMeta& m, const Tensor& tangent) {

@@ -424,7 +424,8 @@ void tell_place(const Tensor& t, const Tensor& place) {
 }
 
 Tensor detach(const Tensor& t) {
-  if ((t->flags | tls.layers) & kPython) [[unlikely]] {  // a class or a mode of Python's decides what that is
+  // A class or a mode of Python's decides what that is; at a level of a transform, what is wrapped keeps its history there.
+  if (!t->wrapped && ((t->flags | tls.layers) & kPython)) [[unlikely]] {
     BelowAutograd below;
     return op<"detach">(t);
   }

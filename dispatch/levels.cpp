@@ -112,6 +112,13 @@ void run_wrapped(const OpEntry& op, const Value* args, Results& out, Flags) {
     return op.invoke(op, inner.v.data(), out);
   }
   const Level* l = level.get();
+  if (l->kind == LevelKind::batch) {  // a composite that modes are shown: its parts have the rules of a batch
+    bool here = is_random(op);
+    each_tensor(op, args, [&](size_t, const Tensor& t) { here |= at_level(t, l); });
+    if (here) return op.card->body(op, args, out);
+    Outside outside(*l);
+    return op.invoke(op, args, out);
+  }
   Rewritten inner(op, args, [&](const Tensor& t) { return at_level(t, l) ? unwrap(t) : t; });
   Results r;
   const bool geometry = op.form == OpForm::inplace && op.card->kind == CardKind::view;
@@ -383,7 +390,12 @@ bool run_factory_at_level(const OpEntry& op, const Value* args, Results& out) {
   if (f == Factory::none) return false;
   const Tensor self = f == Factory::plain ? Tensor() : settled(args[0].tensor());
   const bool here = self.defined() && at_level(self, level.get());
-  if (!here && level->kind == LevelKind::batch) return false;
+  if (!here && level->kind == LevelKind::batch) {
+    if (!self.defined() || !self->wrapped) return false;
+    Outside outside(*level);  // `self` may have the batch of a level further out
+    op.invoke(op, args, out);
+    return true;
+  }
   int64_t batch_dim = -1;
   const Tensor inner = here ? unwrap(self, &batch_dim) : self;
   SmallVec<Value, 8> v;

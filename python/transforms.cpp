@@ -181,6 +181,14 @@ PyObject* py_maybe_get_level(PyObject*, PyObject* o) {
   return PyLong_FromLongLong(!w ? -1 : w->level->alive ? w->level->depth : -2);
   FB_PY_END(nullptr)
 }
+// Whether a tensor is of a level that is open, though not here: one that _outside leaves.
+PyObject* py_is_of_outer_call(PyObject*, PyObject* o) {
+  const Wrapped* w = is_tensor(o) ? wrapped_in(unwrap(o)) : nullptr;
+  if (!w || !w->level->alive) Py_RETURN_FALSE;
+  for (const Level* l = innermost_level(); l; l = l->outer.get())
+    if (l == w->level.get()) Py_RETURN_FALSE;
+  Py_RETURN_TRUE;
+}
 PyObject* py_maybe_current_level(PyObject*, PyObject*) {
   const Level* l = innermost_level();
   return l ? PyLong_FromLongLong(l->depth) : Py_NewRef(Py_None);
@@ -226,6 +234,7 @@ PyMethodDef functions[] = {
     {"get_unwrapped", py_get_unwrapped, METH_O, "What a wrapper stands for, one level further out."},
     {"maybe_get_bdim", py_maybe_get_bdim, METH_O, "The dimension of the batch, -1 where there is none."},
     {"maybe_get_level", py_maybe_get_level, METH_O, "The level of a wrapper, -1 of a plain tensor, -2 of a level that was left."},
+    {"_is_of_outer_call", py_is_of_outer_call, METH_O, nullptr},
     {"maybe_current_level", py_maybe_current_level, METH_NOARGS, nullptr},
     {}};
 PyModuleDef module{PyModuleDef_HEAD_INIT, "torch._C._functorch", "Levels of function transforms.", -1, functions, nullptr, nullptr, nullptr, nullptr};

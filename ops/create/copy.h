@@ -4,6 +4,7 @@
 #include "dispatch/levels.h"
 #include "dispatch/thread_state.h"
 #include "dispatch/trace.h"
+#include "dispatch/zero_slope.h"
 
 namespace fb::cards {
 
@@ -17,9 +18,8 @@ struct copy_ : direct<copy_> {
     if (self.sizes() == src.sizes()) return;
     FB_CHECK(is_expandable_to(src.sizes(), self.sizes()), "copy_: src of shape ", src.sizes(), " does not broadcast to self of shape ", self.sizes());
   }
-  static Tensor d_self(grad<0> g) { return op<"zeros_like">(g); }
   static Tensor d_src(grad<0> g) { return g; }
-  using vjp = rules<wrt<0, d_self>, wrt<1, d_src>>;
+  using vjp = rules<wrt<0, zero_slope>, wrt<1, d_src>>;
   static constexpr auto doc = R"(copy_(src, non_blocking=False) -> Tensor
 
 Writes the elements of src, broadcast to self's shape and converted to self's type, into self. Memory that both share is

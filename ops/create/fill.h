@@ -1,6 +1,7 @@
 // Writes of one value.
 #pragma once
 #include "dispatch/call.h"
+#include "dispatch/zero_slope.h"
 #include "ops/math/fits.h"
 
 namespace fb::cards {
@@ -12,9 +13,8 @@ struct fill_tensor_ : direct<fill_tensor_> {
   static void check(const Tensor&, const Tensor& value) {
     FB_CHECK(value.ndim() == 0, "fill_: value must be a tensor without dimensions, its shape is ", value.sizes());
   }
-  static Tensor d_self(grad<0> g) { return op<"zeros_like">(g); }
   static Tensor d_value(grad<0> g) { return op<"sum">(g); }
-  using vjp = rules<wrt<0, d_self>, wrt<1, d_value>>;
+  using vjp = rules<wrt<0, zero_slope>, wrt<1, d_value>>;
 };
 FB_CARD(fill_tensor_)
 
@@ -27,8 +27,7 @@ struct fill_ : direct<fill_> {
     const bool rounds = self.numel() == 1 && self.is_floating() && self.item_bytes() < 4;
     check_fits("fill_", value, rounds ? DType::f64 : self.dtype());
   }
-  static Tensor d_self(grad<0> g) { return op<"zeros_like">(g); }
-  using vjp = rules<wrt<0, d_self>>;
+  using vjp = rules<wrt<0, zero_slope>>;
   static constexpr auto doc = R"(fill_(value) -> Tensor
 
 Writes value, a number or a tensor without dimensions, to every element.)";
@@ -39,8 +38,7 @@ struct zero_ : direct<zero_> {
   static constexpr auto schema = "zero_(Tensor(a!) self) -> Tensor(a!)";
   static constexpr bool lazy_bits = true;
   static void check(const Tensor&) {}
-  static Tensor d_self(grad<0> g) { return op<"zeros_like">(g); }
-  using vjp = rules<wrt<0, d_self>>;
+  using vjp = rules<wrt<0, zero_slope>>;
 };
 FB_CARD(zero_)
 
@@ -49,9 +47,8 @@ struct fill_tensor : lowered<fill_tensor> {
   static constexpr uint32_t forms = form::fn;
   static constexpr auto grad_name = "FillBackward1";
   static Tensor lowering(const Tensor& self, const Tensor& value) { return op<"fill_">(op<"empty_like">(self), value); }
-  static Tensor d_self(grad<0> g) { return op<"zeros_like">(g); }
   static Tensor d_value(grad<0> g) { return op<"sum">(g); }
-  using vjp = rules<wrt<0, d_self>, wrt<1, d_value>>;
+  using vjp = rules<wrt<0, zero_slope>, wrt<1, d_value>>;
 };
 FB_CARD(fill_tensor)
 
@@ -60,8 +57,7 @@ struct fill : lowered<fill> {
   static constexpr uint32_t forms = form::fn;
   static constexpr auto grad_name = "FillBackward0";
   static Tensor lowering(const Tensor& self, const Scalar& value) { return op<"fill_">(op<"empty_like">(self), value); }
-  static Tensor d_self(grad<0> g) { return op<"zeros_like">(g); }
-  using vjp = rules<wrt<0, d_self>>;
+  using vjp = rules<wrt<0, zero_slope>>;
 };
 FB_CARD(fill)
 

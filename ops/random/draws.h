@@ -5,6 +5,7 @@
 #include "dispatch/call.h"
 #include "dispatch/card.h"
 #include "dispatch/visible.h"
+#include "dispatch/zero_slope.h"
 #include "dispatch/thread_state.h"
 #include "dispatch/out_rule.h"
 #include "dispatch/repeated.h"
@@ -140,24 +141,21 @@ struct normal_tensor_float : lowered<normal_tensor_float> {
   static constexpr auto schema = "normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::out | form::out_converts | form::out_same_or_apart;
   static Tensor lowering(const Tensor& mean, double std, Generator* g);
-  static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
-  using vjp = rules<wrt<0, d>>;
+  using vjp = rules<wrt<0, zero_slope>>;
 };
 FB_CARD(normal_tensor_float)
 struct normal_float_tensor : lowered<normal_float_tensor> {
   static constexpr auto schema = "normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::out | form::out_converts | form::out_same_or_apart;
   static Tensor lowering(double mean, const Tensor& std, Generator* g);
-  static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
-  using vjp = rules<wrt<1, d>>;
+  using vjp = rules<wrt<1, zero_slope>>;
 };
 FB_CARD(normal_float_tensor)
 struct normal_tensor_tensor : lowered<normal_tensor_tensor> {
   static constexpr auto schema = "normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::out | form::out_converts | form::out_same_or_apart;
   static Tensor lowering(const Tensor& mean, const Tensor& std, Generator* g);
-  static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
-  using vjp = rules<wrt<0, d>, wrt<1, d>>;
+  using vjp = rules<wrt<0, zero_slope>, wrt<1, zero_slope>>;
 };
 FB_CARD(normal_tensor_tensor)
 struct normal_float_float : composite<normal_float_float> {
@@ -173,16 +171,14 @@ struct bernoulli : lowered<bernoulli> {
   static constexpr auto schema = "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor";
   static constexpr uint32_t forms = lowered<bernoulli>::forms | form::out_converts | form::out_same_or_apart;
   static Tensor lowering(const Tensor& self, Generator* g) { return op_list<"bernoulli_.Tensor">(op<"empty_like">(self), self, g)[0]; }
-  static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
-  using vjp = rules<wrt<0, d>>;
+  using vjp = rules<wrt<0, zero_slope>>;
 };
 FB_CARD(bernoulli)
 struct bernoulli_p : lowered<bernoulli_p> {
   static constexpr auto schema = "bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::method;
   static Tensor lowering(const Tensor& self, double p, Generator* g) { return op_list<"bernoulli_.float">(op<"empty_like">(self), p, g)[0]; }
-  static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
-  using vjp = rules<wrt<0, d>>;
+  using vjp = rules<wrt<0, zero_slope>>;
 };
 FB_CARD(bernoulli_p)
 
@@ -209,8 +205,7 @@ struct poisson : direct<poisson> {
   static constexpr auto schema = "poisson(Tensor self, Generator? generator=None) -> Tensor";
   static constexpr uint32_t forms = form::fn;
   static Tensor check(const Tensor& rate, Generator*) { return random::like_meta(rate); }
-  static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
-  using vjp = rules<wrt<0, d>>;
+  using vjp = rules<wrt<0, zero_slope>>;
 };
 FB_CARD(poisson)
 struct binomial : direct<binomial> {
@@ -220,8 +215,7 @@ struct binomial : direct<binomial> {
     const Dims shape = broadcast_sizes(count.sizes(), prob.sizes());
     return count.is_meta() ? Tensor::empty(shape, count.options()) : Tensor();
   }
-  static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
-  using vjp = rules<wrt<0, d>, wrt<1, d>>;
+  using vjp = rules<wrt<0, zero_slope>, wrt<1, zero_slope>>;
 };
 FB_CARD(binomial)
 // Gamma and Dirichlet draws are reparameterised in PyTorch; their gradients need the derivative of the quantile.

@@ -9,6 +9,7 @@ import operator
 import re
 
 import torch
+from torch._C import _functorch as _levels
 from torch._ops import OpOverload
 from torch.fx.graph import Graph
 from torch.fx.graph_module import GraphModule
@@ -634,24 +635,31 @@ def functionalize(func, *, remove="mutations"):
 
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
+        from torch._functorch.captured import CapturedTensors
         from torch._subclasses.fake_tensor import FakeTensorMode
         from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing, make_fx, run_inline
         flat, spec = pytree.tree_flatten((args, kwargs))
         places = [i for i, x in enumerate(flat) if isinstance(x, torch.Tensor)]
-        cell = []
+        cell, mode = [], None
 
         def flat_func(*tensors):
             values = list(flat)
             for i, t in zip(places, tensors):
                 values[i] = t
             call_args, call_kwargs = pytree.tree_unflatten(values, spec)
-            out, out_spec = pytree.tree_flatten(func(*call_args, **call_kwargs))
+            with CapturedTensors(mode) as captured:
+                out, out_spec = pytree.tree_flatten(func(*call_args, **call_kwargs))
             cell[:] = [out_spec]
-            return out
-        with disable_proxy_modes_tracing():
+            return [captured.stand_in(x) for x in out]
+
+        def traced():
+            nonlocal mode
             mode = next((flat[i].fake_mode for i in places if hasattr(flat[i], "fake_mode")), None)
             mode = mode or FakeTensorMode(allow_non_fake_inputs=True)
             fakes = [mode.from_tensor(flat[i].detach()).requires_grad_(flat[i].requires_grad) for i in places]
-            gm = functionalize_graph(make_fx(flat_func, tracing_mode="fake")(*fakes), remove=remove)
+            return functionalize_graph(make_fx(flat_func, tracing_mode="fake")(*fakes), remove=remove)
+        with disable_proxy_modes_tracing():
+            # The transforms around it are for the graph, not for the trace that makes it.
+            gm = _levels._outside(traced, 1) if _levels.maybe_current_level() else traced()
         return pytree.tree_unflatten(list(run_inline(gm, [flat[i] for i in places])), cell[0])
     return wrapped

@@ -260,8 +260,11 @@ class FakeTensorConverter:
                     fake = from_real(mode, t, source if source is not None else f"_tensor{self._count}", context)
                 with torch.no_grad():
                     if fake is None:
-                        meta = torch.empty(0, dtype=t.dtype, device="meta")
-                        meta.set_(self._storage_for(t), t.storage_offset(), t.size(), t.stride())
+                        if _C._functorch.is_functorch_wrapped_tensor(t):   # what one example sees has no memory of its own
+                            meta = torch.empty_strided(t.size(), t.stride(), dtype=t.dtype, device="meta")
+                        else:
+                            meta = torch.empty(0, dtype=t.dtype, device="meta")
+                            meta.set_(self._storage_for(t), t.storage_offset(), t.size(), t.stride())
                         meta = torch._conj(meta) if t.is_conj() else meta
                         meta = torch._neg_view(meta) if t.is_neg() else meta
                         fake = FakeTensor(mode, meta, t.device)
