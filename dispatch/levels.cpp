@@ -89,6 +89,13 @@ template <class F> void each_tensor(const OpEntry& op, const Value* args, F&& se
   }
 }
 
+// Whether `level` is the innermost one or further out; depths alone do not tell, since a call may have left levels that are open.
+bool open_from(const Level* innermost, const Level* level) {
+  const Level* l = innermost;
+  while (l && l->depth > level->depth) l = l->outer.get();
+  return l == level;
+}
+
 bool at_level(const Tensor& t, const Level* level) {
   const Wrapped* w = wrapped_in(t);
   return w && w->level.get() == level;
@@ -108,7 +115,11 @@ void claim_written(const OpEntry& op, const Value* args, const Ref<Level>& level
 void run_wrapped(const OpEntry& op, const Value* args, Results& out, Flags) {
   const Ref<Level> level = innermost.level;
   if (!level) {  // wrappers of no level that is open
-    const Rewritten inner(op, args, [](const Tensor& t) { return settled(t); });
+    const Rewritten inner(op, args, [](const Tensor& t) {
+      Tensor x = settled(t);
+      if (x->wrapped) raise_escaped(x);  // of one that was left for now
+      return x;
+    });
     return op.invoke(op, inner.v.data(), out);
   }
   const Level* l = level.get();
@@ -324,12 +335,11 @@ bool holds(const Tensor& condition) {
 
 bool run_at_level(const OpEntry& op, const Value* args, Results& out) {
   const Ref<Level> level = innermost.level;
-  const int64_t depth = level ? level->depth : 0;
   bool over = false, here = false, foreign = false;
   each_tensor(op, args, [&](size_t, const Tensor& t) {
     const Wrapped* w = wrapped_in(t);
     if (w && !w->level->alive) over = true;
-    else if (w && w->level->depth > depth) raise_escaped(t);
+    else if (w && !open_from(level.get(), w->level.get())) raise_escaped(t);
     else if (w && w->level.get() == level.get()) here = true;
     else if (t->flags & (kRequiresGrad | kTrackedView | kDual)) foreign = true;
   });

@@ -656,9 +656,10 @@ def functionalize(func, *, remove="mutations"):
             nonlocal mode
             mode = next((flat[i].fake_mode for i in places if hasattr(flat[i], "fake_mode")), None)
             mode = mode or FakeTensorMode(allow_non_fake_inputs=True)
-            fakes = [mode.from_tensor(flat[i].detach()).requires_grad_(flat[i].requires_grad) for i in places]
+            fakes = [mode.from_tensor(t).requires_grad_(flat[i].requires_grad) for i, t in zip(places, detached)]
             return functionalize_graph(make_fx(flat_func, tracing_mode="fake")(*fakes), remove=remove)
         with disable_proxy_modes_tracing():
+            detached = [flat[i].detach() for i in places]
             # The transforms around it are for the graph, not for the trace that makes it.
             gm = _levels._outside(traced, 1) if _levels.maybe_current_level() else traced()
         return pytree.tree_unflatten(list(run_inline(gm, [flat[i] for i in places])), cell[0])

@@ -817,5 +817,7 @@ def run_inline(gm, args):
     mode = get_proxy_mode()
     if mode is None:
         return gm(*args)
+    if torch._C._functorch.maybe_current_level() is not None:   # the trace sees what the transforms make of the operators
+        return Interpreter(gm).run(*args)
     with _disable_infra_mode(_PROXY):
         return _Inliner(gm, mode).run(*args)
