@@ -1,0 +1,147 @@
+"""Transforms within transforms and within traces: every way to the same derivative gives the same numbers."""
+import itertools
+
+import pytest
+import torch
+from torch.func import functionalize, grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
+from torch.fx.experimental.proxy_tensor import make_fx
+
+close = torch.testing.assert_close
+X = torch.tensor([0.7, 1.3, 0.9, 2.1], dtype=torch.float64)
+
+
+def product(v):
+    return v[0] * v[1] + v[2].sin() * v[3]
+
+
+def in_place(v):
+    b = v.clone()
+    b[0].mul_(v[1])
+    b.view(2, 2).t().add_(v[2])
+    return (b * v).sum()
+
+
+def written_rows(v):
+    z = v.new_zeros(2, 4)
+    z[1] = v * v
+    z[0, 1:3] = v[:2]
+    return z.cumsum(1).sum() * v[0]
+
+
+def scattered(v):
+    return torch.select_scatter(v * v, v[1] * v[0], 0, 0).mul(v).sum()
+
+
+def clamped(v):
+    a = v * 1
+    a[1:3] = a[1:3].clone() * v[0]
+    a.clamp_(min=0.3)
+    return a.sum().sqrt()
+
+
+def entropy(v):
+    return torch.nn.functional.cross_entropy(v.view(1, 4), torch.tensor([2]))
+
+
+def exponents(v):
+    return torch.where(v > v.mean(), v * v, v.exp()).sum()
+
+
+FUNCTIONS = [product, in_place, written_rows, scattered, clamped, entropy, exponents]
+
+
+def numeric_gradient(f, x, step=1e-5):
+    """Central differences of f, a tensor of any shape, along each element of x: shape (*f, *x)."""
+    columns = [(f(x + e) - f(x - e)) / (2 * step) for e in step * torch.eye(x.numel(), dtype=x.dtype)]
+    return torch.stack(columns, -1)
+
+
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+def test_first_and_second_derivatives(f):
+    first, second = numeric_gradient(f, X), numeric_gradient(lambda v: grad(f)(v), X)
+    for g in (grad(f), jacfwd(f), jacrev(f), lambda v: vjp(f, v)[1](torch.ones((), dtype=v.dtype))[0]):
+        close(g(X), first, rtol=1e-6, atol=1e-7)
+    direction = X.sin()
+    close(jvp(f, (X,), (direction,))[1], first @ direction, rtol=1e-6, atol=1e-7)
+    close(linearize(f, X)[1](direction), first @ direction, rtol=1e-6, atol=1e-7)
+    for a, b in itertools.product((jacfwd, jacrev), repeat=2):
+        close(a(b(f))(X), second, rtol=1e-6, atol=1e-7)
+
+
+WITHIN = {"functionalize": functionalize, "make_fx": lambda f: lambda *args: make_fx(f)(*args)(*args),
+          "fake": lambda f: lambda *args: make_fx(f, tracing_mode="fake")(*args)(*args)}
+DERIVATIVES = {"grad": grad, "jacfwd": jacfwd, "jacrev": jacrev, "hessian": hessian,
+               "jvp": lambda f: lambda v: jvp(f, (v,), (v.sin(),))[1],
+               "jacfwd(grad)": lambda f: jacfwd(grad(f)), "grad(jvp)": lambda f: grad(lambda v: jvp(f, (v,), (v.sin(),))[1])}
+
+
+@pytest.mark.parametrize("d", DERIVATIVES)
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+def test_traces_around_and_within_derivatives(f, d):
+    derivative = DERIVATIVES[d]
+    expected = derivative(f)(X)
+    for name, trace in WITHIN.items():
+        close(trace(derivative(f))(X), expected, msg=lambda m, name=name: f"{name} around: {m}")
+    close(derivative(functionalize(f))(X), expected)
+    close(functionalize(derivative(functionalize(f)))(X), expected)
+
+
+@pytest.mark.parametrize("d", DERIVATIVES)
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+def test_a_batch_of_derivatives(f, d):
+    derivative, rows = DERIVATIVES[d], torch.stack([X, X * 1.1 + 0.01])
+    expected = torch.stack([derivative(f)(x) for x in rows])
+    close(vmap(derivative(f))(rows), expected)
+    close(vmap(functionalize(derivative(f)))(rows), expected)
+    close(functionalize(vmap(derivative(f)))(rows), expected)
+    close(make_fx(vmap(derivative(f)))(rows)(rows), expected)
+
+
+def test_functionalize_reads_tensors_of_the_transforms_around_it():
+    def f(x, q):
+        b = q.clone()
+        b[0].mul_(x.sum())
+        b.add_(x)
+        return b * x
+    y = torch.arange(6.0).view(3, 2) + 1
+    close(grad(lambda x: functionalize(lambda q: f(x, q))(y).sum())(y), grad(lambda x: f(x, y).sum())(y))
+    close(jvp(lambda x: functionalize(lambda q: f(x, q))(y), (y,), (y,)), jvp(lambda x: f(x, y), (y,), (y,)))
+    close(vmap(lambda x: functionalize(lambda q: q * x + x)(y[0]))(y), y[0] * y + y)
+    close(grad(lambda x: functionalize(lambda q: x)(y).sum())(y), torch.ones_like(y))
+
+
+def test_functionalize_writes_its_argument_under_vmap():
+    y = torch.arange(6.0).view(3, 2)
+    z = y.clone()
+    vmap(functionalize(lambda q: q.mul_(2)))(z)
+    close(z, y * 2)
+
+
+@pytest.mark.parametrize("write", [
+    lambda v: torch.empty(4, dtype=v.dtype).copy_(v), lambda v: v.clone(), lambda v: v + 1, lambda v: v.new_zeros(4).add_(v),
+    lambda v: vmap(lambda c: torch.select_scatter(v, c * 1, 0, 0))(v[:1])[0], lambda v: torch.zeros(2, 4, dtype=v.dtype)[0].copy_(v)])
+def test_a_write_to_a_result_leaves_the_tangent_of_its_argument(write):
+    tangent = torch.arange(4.0, dtype=X.dtype)
+    before = tangent.clone()
+
+    def f(v):
+        y = write(v)
+        y[0] = v[1] * v[2]
+        return y.sum() + v.sum()
+    got = jvp(f, (X,), (tangent,))[1]
+    assert torch.equal(tangent, before)
+    close(got, numeric_gradient(f, X) @ tangent, rtol=1e-6, atol=1e-7)
+
+
+def test_derivatives_of_tangents_that_were_written_since():
+    close(grad(lambda v: jvp(in_place, (v,), (torch.ones_like(v),))[1])(X),
+          numeric_gradient(lambda v: jvp(in_place, (v,), (torch.ones_like(v),))[1], X), rtol=1e-6, atol=1e-7)
+
+
+def test_a_tensor_of_an_open_level_that_was_left_is_refused():
+    """Not read, since it has no memory there."""
+    levels = torch._C._functorch
+    with pytest.raises(RuntimeError, match="belongs to a call"):
+        grad(lambda x: levels._outside(lambda: x * 2, 1))(X[0])
+    with pytest.raises(RuntimeError, match="belongs to a call"):
+        grad(lambda x: levels._outside(lambda: vmap(lambda a: a * x)(X), 1).sum())(X[0])
