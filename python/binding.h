@@ -132,7 +132,8 @@ PyObject* call_packet(const Packet& p, PyObject* self, PyObject* const* args, Py
                       PyObject* public_function, bool method);
 bool has_torch_function(PyObject* o);
 extern __attribute__((tls_model("initial-exec"))) constinit thread_local int function_modes;  // active TorchFunctionModes
-PyObject* dispatch_torch_function(PyObject* public_function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+// may_decline: NotImplemented is given where all handlers give it, as Python's operators want; a TypeError otherwise.
+PyObject* dispatch_torch_function(PyObject* public_function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, bool may_decline = false);
 
 // ---- module parts ----
 void init_types(PyObject* m);

@@ -348,7 +348,7 @@ PyObject* call_slot(const Slot& s, PyObject* a, PyObject* b, const char* name) {
         !(Py_TYPE(o)->tp_as_number && !PySequence_Check(o) && scalar_from(o, dummy)))
       Py_RETURN_NOTIMPLEMENTED;
   }
-  if (!g_function_disabled && (function_modes || any_asks(args, 2))) return dispatch_torch_function(s.method, args, 2, nullptr);
+  if (!g_function_disabled && (function_modes || any_asks(args, 2))) return dispatch_torch_function(s.method, args, 2, nullptr, true);
   ParsedCall c;
   parse_call(*s.binding, args, 2, nullptr, c);
   return invoke_parsed(c);
@@ -396,7 +396,7 @@ PyObject* nb_div(PyObject* a, PyObject* b) {
     if (has_torch_function(b)) {
       Obj f(PyObject_GetAttrString(reinterpret_cast<PyObject*>(TensorType), "__rtruediv__"));
       PyObject* swapped[] = {b, a};
-      return f ? dispatch_torch_function(f.get(), swapped, 2, nullptr) : nullptr;
+      return f ? dispatch_torch_function(f.get(), swapped, 2, nullptr, true) : nullptr;
     }
     Obj r(PyObject_CallOneArg(slot_reciprocal.method, b));
     return r ? call_slot(slot_mul, r.get(), a, "mul") : nullptr;
@@ -716,10 +716,10 @@ PyObject* wrap_results(const OpEntry& op, Results& r) {
   return t;
 }
 
-PyObject* dispatch_torch_function(PyObject* fn, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+PyObject* dispatch_torch_function(PyObject* fn, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, bool may_decline) {
   // torch/_torch_function.py orders the overloaded arguments and calls them; it is the slow road by nature.
   Obj mod(PyImport_ImportModule("torch._torch_function"));
-  Obj handle(mod ? PyObject_GetAttrString(mod.get(), "dispatch") : nullptr);
+  Obj handle(mod ? PyObject_GetAttrString(mod.get(), may_decline ? "answer" : "dispatch") : nullptr);
   if (!handle) return nullptr;
   Obj a(PyTuple_New(nargs));
   for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(a.get(), i, Py_NewRef(args[i]));

@@ -76,8 +76,8 @@ def _public(func):
     return getattr(packet, overload) if overload else packet
 
 
-def dispatch(func, args, kwargs):
-    """Calls the innermost active mode, else the arguments' __torch_function__ in order."""
+def answer(func, args, kwargs):
+    """What the innermost active mode gives, else the arguments' __torch_function__ in order; NotImplemented where all decline."""
     if getattr(func, "__module__", None) == "torch.ops.aten":
         func = _public(func)
     if _modes:
@@ -89,9 +89,12 @@ def dispatch(func, args, kwargs):
         finally:
             _modes.append(mode)
             _C._set_function_modes(len(_modes))
-        return result
+        if result is not NotImplemented:
+            return result
     overloaded = _overloaded(args, kwargs)
     if not overloaded:
+        if _modes:
+            return NotImplemented
         with DisableTorchFunctionSubclass():
             return func(*args, **kwargs)
     types = tuple(type(x) for x in overloaded)
@@ -99,9 +102,23 @@ def dispatch(func, args, kwargs):
         result = type(x).__torch_function__(func, types, args, kwargs)
         if result is not NotImplemented:
             return result
-    name = getattr(func, "__name__", repr(func))
-    raise TypeError(f"no implementation of {name} was found for the types that implement __torch_function__: "
-                    f"{[t.__module__ + '.' + t.__name__ for t in types]}")
+    return NotImplemented
+
+
+def dispatch(func, args, kwargs):
+    """As `answer`; raises TypeError where all decline."""
+    result = answer(func, args, kwargs)
+    if result is NotImplemented:
+        asked = [f"the mode {_modes[-1]!r}"] if _modes else []
+        asked += [f"the class {type(x).__module__}.{type(x).__qualname__}" for x in _overloaded(args, kwargs)]
+        raise TypeError(f"no implementation of {_name_of(func)} was found: every __torch_function__ that was asked gave "
+                        f"NotImplemented, {' and '.join(asked)}")
+    return result
+
+
+def _name_of(func):
+    import torch
+    return torch.overrides.resolve_name(func) or getattr(func, "__name__", repr(func))
 
 
 class DisableTorchFunctionSubclass:

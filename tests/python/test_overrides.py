@@ -142,3 +142,43 @@ def test_names():
     assert overrides.is_tensor_method_or_property(torch.Tensor.add)
     assert not overrides.is_tensor_method_or_property(torch.add)
     assert torch.Tensor.grad.__get__ in overrides.get_default_nowrap_functions()
+
+
+class _Declines(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return NotImplemented
+
+
+class _Answers(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return 5
+
+
+class _DecliningMode(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return NotImplemented
+
+
+class _CallingMode(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+def test_what_all_handlers_decline_is_a_type_error():
+    x, declines, answers = torch.ones(2), torch.ones(2).as_subclass(_Declines), torch.ones(2).as_subclass(_Answers)
+    with pytest.raises(TypeError, match=r"torch\.add .*_Declines"):
+        torch.add(declines, 1)
+    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \+: '_Declines' and 'int'"):
+        declines + 1
+    assert torch.add(declines, answers) == declines + answers == 5
+    for call in (lambda: torch.add(x, 1), lambda: torch.nn.functional.linear(x, x), lambda: x.add_(1), lambda: torch.ones(2)):
+        with pytest.raises(TypeError, match="_DecliningMode"), _DecliningMode():
+            call()
+        with pytest.raises(TypeError, match="_DecliningMode"), _DecliningMode(), _CallingMode():
+            call()
+    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \+"), _DecliningMode():
+        x + 1
+    with _DecliningMode():   # the classes of the arguments are asked next
+        assert torch.add(answers, 1) == answers + 1 == 5
