@@ -194,13 +194,22 @@ bool writes_to_a_copy(const OpEntry& op) {
   const Packet* view = find_packet(std::string_view(name).substr(0, name.size() - tail.size()));
   return view && !view->overloads.empty() && view->overloads[0]->card->kind == CardKind::view;
 }
+// x, with every batch that `like` has.
+Tensor with_batches_of(const Tensor& like, const Tensor& x) {
+  return op<"where.self">(op<"new_ones">(like, Ints{}, DType::boolean), x, x);
+}
 void run_lowering(const OpEntry& op, const Value* args, Results& out, const Ref<Level>& level) {
   const Wrapped* first = args[0].tag == Tag::tensor ? wrapped_in(args[0].tensor()) : nullptr;
   if (op.schema.writes || args[0].tag != Tag::tensor || (first && first->level.get() == level.get()) || !writes_to_a_copy(op))
     return op.card->body(op, args, out);
   BatchCall c(op, args, out, level);
   Tensor all;
-  {
+  if (tls.layers & kPython) {
+    // A mode holds on to the copy, so that levels further out could not give it their batch later: it begins with all of them.
+    all = args[0].tensor();
+    for (int i = 1; i < c.count(); ++i)
+      if (args[i].tag == Tag::tensor && wrapped_in(args[i].tensor())) all = with_batches_of(args[i].tensor(), all);
+  } else {
     Outside outside(*level);
     all = wrap_at(level, c.expanded(0), 0);
   }

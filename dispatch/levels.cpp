@@ -296,6 +296,16 @@ Tensor beside_wrapper(const Tensor& like, const Tensor& made) {
   return op<"new_empty_strided">(like, made.sizes(), made.strides(), made.dtype());
 }
 
+Tensor made_here(const Tensor& t) {
+  if (t->wrapped) return t;
+  std::vector<Level*> levels;
+  for (Level* l = innermost_level(); l; l = l->outer.get())
+    if (l->kind != LevelKind::batch) levels.push_back(l);
+  Tensor x = t;
+  for (size_t i = levels.size(); i-- > 0;) x = wrap_at(Ref<Level>::share(levels[i]), x, -1);
+  return x;
+}
+
 const Tensor& innermost_of(TensorSpan tensors) {
   const Tensor* best = &tensors[0];
   int64_t depth = 0;
@@ -401,8 +411,8 @@ bool run_factory_at_level(const OpEntry& op, const Value* args, Results& out) {
   const Tensor self = f == Factory::plain ? Tensor() : settled(args[0].tensor());
   const bool here = self.defined() && at_level(self, level.get());
   if (!here && level->kind == LevelKind::batch) {
-    if (!self.defined() || !self->wrapped) return false;
-    Outside outside(*level);  // `self` may have the batch of a level further out
+    if (!level->outer) return false;
+    Outside outside(*level);  // `self` may have the batch of a level further out; what is made is of the levels of derivatives there
     op.invoke(op, args, out);
     return true;
   }

@@ -57,6 +57,8 @@ Tensor beside_wrapper(const Tensor& like, const Tensor& made);
 inline Tensor beside(const Tensor& like, Tensor made) {
   return (like->flags | tls.layers) & kLayered ? beside_wrapper(like, made) : made;
 }
+// A tensor that was made from data here: of every level of derivatives that is open, so that it may be written in place there.
+Tensor made_here(const Tensor& t);
 // The innermost level's among these, else the first: what a tensor made beside all of them is made like.
 const Tensor& innermost_of(TensorSpan tensors);
 // A tensor whose values C++ reads: without its levels; raises where they differ between the examples of a batch.

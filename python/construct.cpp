@@ -281,7 +281,7 @@ PyObject* py_tensor(PyObject*, PyObject* args, PyObject* kw) {
     if (!o.device_given) o.device = unwrap(data).device();
   }
   Tensor t = tensor_from_data(data, o.dtype, o.device, true);
-  if (Level* l = innermost_level(); l && l->kind != LevelKind::batch && !t->wrapped) t = wrap_at(Ref<Level>::share(l), t, -1);  // made within a transform
+  t = made_here(t);
   if (o.wants_grad) set_requires_grad(t, true);
   return wrap(t);
   FB_PY_END(nullptr)
@@ -300,7 +300,7 @@ PyObject* py_as_tensor(PyObject*, PyObject* args, PyObject* kw) {
     if ((o.dtype == DType::none || o.dtype == t.dtype()) && o.device == t.device()) return Py_NewRef(data);
     return wrap(op<"_to_copy">(t, o.dtype == DType::none ? t.dtype() : o.dtype, std::nullopt, o.device));
   }
-  return wrap(tensor_from_data(data, o.dtype, o.device, false));
+  return wrap(made_here(tensor_from_data(data, o.dtype, o.device, false)));
   FB_PY_END(nullptr)
 }
 
@@ -308,7 +308,7 @@ PyObject* py_from_numpy(PyObject*, PyObject* o) {
   FB_PY_BEGIN
   if (!PyObject_CheckBuffer(o) || !PyObject_HasAttrString(o, "__array_interface__"))
     raise_type("from_numpy() takes a numpy.ndarray, not ", Py_TYPE(o)->tp_name);
-  return wrap(from_array(o, true));
+  return wrap(made_here(from_array(o, true)));
   FB_PY_END(nullptr)
 }
 
@@ -349,7 +349,7 @@ PyObject* py_frombuffer(PyObject*, PyObject* args, PyObject* kw) {
   char* data = static_cast<char*>(b->view.buf) + offset;
   const int64_t n = count;
   Ref<Storage> s = Storage::foreign(data, size_t(n * item), Device(), release_buffer, b);
-  Tensor t = Tensor::over(std::move(s), d, Ints(&n, 1), Ints{1}, 0);
+  Tensor t = made_here(Tensor::over(std::move(s), d, Ints(&n, 1), Ints{1}, 0));
   if (wants_grad) set_requires_grad(t, true);
   return wrap(t);
   FB_PY_END(nullptr)

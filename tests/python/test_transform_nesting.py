@@ -1,6 +1,7 @@
 """Transforms within transforms and within traces: every way to the same derivative gives the same numbers."""
 import itertools
 
+import numpy as np
 import pytest
 import torch
 from torch.func import functionalize, grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
@@ -145,3 +146,39 @@ def test_a_tensor_of_an_open_level_that_was_left_is_refused():
         grad(lambda x: levels._outside(lambda: x * 2, 1))(X[0])
     with pytest.raises(RuntimeError, match="belongs to a call"):
         grad(lambda x: levels._outside(lambda: vmap(lambda a: a * x)(X), 1).sum())(X[0])
+
+
+MADE = {
+    "empty": lambda: torch.empty(2).zero_().add_(3), "zeros": lambda: torch.zeros(2).add_(3), "full": lambda: torch.full((2,), 1.5).mul_(2),
+    "arange": lambda: torch.arange(2.0).mul_(0).add_(3), "tensor": lambda: torch.tensor([1.0, 1.0]).mul_(3),
+    "as_tensor": lambda: torch.as_tensor([1.0, 1.0]).mul_(3), "from_numpy": lambda: torch.from_numpy(np.ones(2, "float32")).mul_(3),
+    "frombuffer": lambda: torch.frombuffer(bytearray(8), dtype=torch.float32).fill_(3), "like": lambda: torch.zeros_like(torch.ones(2)).add_(3)}
+
+
+@pytest.mark.parametrize("make", MADE)
+def test_what_a_function_makes_it_may_write(make):
+    """A tensor made within a mapped function within a derivative is of that function, not of the world outside."""
+    x = torch.arange(6.0).view(3, 2)
+
+    def f(v):
+        return (v * MADE[make]()).sum()
+    close(grad(f)(x[0]), torch.full((2,), 3.0))
+    close(grad(lambda a: vmap(f)(a).sum())(x), torch.full((3, 2), 3.0))
+    close(vmap(grad(f))(x), torch.full((3, 2), 3.0))
+    close(grad(lambda a: vmap(lambda v: jvp(f, (v,), (v,))[1])(a).sum())(x), torch.full((3, 2), 3.0))
+    close(jvp(lambda a: vmap(f)(a).sum(), (x,), (x,))[1], 3 * x.sum())
+    if make != "from_numpy":   # memory of an array is a constant of the graph, which each run multiplies
+        close(make_fx(grad(lambda a: vmap(f)(a).sum()))(x)(x), torch.full((3, 2), 3.0))
+
+
+def test_copies_that_lowerings_write_have_the_batches_of_all_levels():
+    def f(v):
+        return torch.zeros(4, dtype=v.dtype).scatter_add(0, torch.tensor([0, 0, 2, 3]), v * v)
+    scales = torch.arange(3.0, dtype=X.dtype) + 1
+
+    def nested(v):
+        return vmap(lambda s: vmap(f)(torch.stack([v * s, v + s])))(scales)
+    expected = torch.stack([torch.stack([f(X * s), f(X + s)]) for s in scales])
+    close(nested(X), expected)
+    close(make_fx(nested)(X)(X), expected)
+    close(functionalize(nested)(X), expected)

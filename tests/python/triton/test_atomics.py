@@ -1,7 +1,7 @@
 """Atomic changes of memory: every lane, once, in order where the type is a float."""
+import numpy as np
 import pytest
 import torch
-
 import triton
 import triton.language as tl
 
