@@ -41,7 +41,7 @@ bool same_layout(const Tensor& a, const Tensor& b) {
 
 // Zeros laid out as t; at a level of a transform, of the batch that `like` has.
 Tensor zeros_as(const Tensor& t, const Tensor& like) {
-  if (t->wrapped || like->wrapped) {
+  if ((t->flags | like->flags | tls.layers) & kLayered) {
     const Tensor z = op<"new_empty_strided">(like, t.sizes(), has_internal_overlap(t) ? contiguous_strides(t.sizes()) : Dims(t.strides()), t.dtype());
     op_list<"zero_">(z);
     return z;
@@ -157,7 +157,7 @@ void set_tangent(const Tensor& t, Tensor tangent) {
   }
   ForwardMode off(false);
   if (!same_layout(t, tangent) && !has_internal_overlap(t)) {
-    Tensor whole = Tensor::empty_strided(t.sizes(), t.strides(), tangent.options());
+    Tensor whole = beside(tangent, Tensor::empty_strided(t.sizes(), t.strides(), tangent.options()));
     whole->conj = t->conj && whole.is_complex();
     whole->neg = t->neg;
     op_list<"copy_">(whole, tangent);

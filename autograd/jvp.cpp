@@ -189,7 +189,7 @@ GradList along_vjp(const OpEntry& op, const Value* args, const Tangents& t, cons
   for (int i = 0; i < out.size(); ++i) {
     if (!differentiable(out[i]) || (first_only && i > 0)) continue;
     Tensor g;
-    if (out[i]->wrapped) g = detach(fb::op<"ones_like">(out[i]));  // of the result's level
+    if ((out[i]->flags | tls.layers) & kLayered) g = detach(fb::op<"ones_like">(out[i]));  // of the result's level or class
     else {
       g = Tensor::empty(out[i].sizes(), out[i].options());
       fb::op_list<"fill_">(g, 1.0);
