@@ -148,6 +148,7 @@ inline std::array<Tensor, 3> channel_gradients(const Tensor& x, const Tensor& w,
 struct native_group_norm : structured<native_group_norm> {
   static constexpr auto schema =
       "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) -> (Tensor, Tensor, Tensor)";
+  using passes = fb::passes::group_norm;
   static constexpr uint32_t forms = form::fn | form::out;
   template <class T>
   static std::array<T, 3> meta(const T& x, const T& w, const T& b, int64_t n, int64_t c, int64_t hw, int64_t group, double) {
