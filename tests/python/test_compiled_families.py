@@ -139,6 +139,44 @@ def test_group_norms_and_other_reductions_share_a_nest_where_they_can():
     check(lambda x: aten.native_group_norm(x, None, None, 3, 8, 42, 4, 1e-5), x.flatten())
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape,groups", GROUPS + [((300, 40, 3), 1), ((4500, 2, 3), 1), ((2, 5000, 2), 1)])
+def test_group_norm_backward(shape, groups, dtype):
+    n, c = shape[:2]
+    plane = math.prod(shape[2:])
+    w = torch.randn(c).to(dtype)
+    for i, (x, g) in enumerate(zip(channels(shape, dtype), channels(shape, dtype, 1))):
+        for weight, mask in ((w, 7), (None, 7), (w.double() if dtype is torch.float64 else w.float(), 7), (w, 1), (w, 6), (None, 4))[:2 if i else 6]:
+            _, mean, rstd = aten.native_group_norm(x, weight, None, n, c, plane, groups, 1e-5)
+
+            def back(g, x, mean, rstd):
+                r = aten.native_group_norm_backward(g.sigmoid() * g, x, mean, rstd, weight, n, c, plane, groups, [bool(mask >> k & 1) for k in range(3)])
+                return tuple(t * 2 for t in r if t is not None)
+            steps = check(back, g, x, mean, rstd).steps(g, x, mean, rstd)
+            assert "native_group_norm_backward" not in steps and "call sum" not in steps and "call mul" not in steps
+            if i == 0:   # a gradient of another layout or type than the input
+                check(back, g.float(), x, mean, rstd)
+                check(back, g.transpose(0, 1).contiguous().transpose(0, 1), x, mean, rstd)
+
+
+def test_the_gradient_of_group_norm_keeps_nothing_of_the_inputs_shape():
+    x, g, w = torch.randn(8, 6, 10, 12), torch.randn(8, 6, 10, 12), torch.randn(6)
+    _, mean, rstd = aten.native_group_norm(x, w, None, 8, 6, 120, 2, 1e-5)
+    c = check(lambda g, x, w: aten.native_group_norm_backward(g, x, mean, rstd, w, 8, 6, 120, 2, [True] * 3), g, x, w)
+    lines = c.steps(g, x, w).splitlines()
+    # The sums, from g and x and the means; the gradient, from g and x and what stands for each channel.
+    assert sum(line.startswith("whole sub mul sum sum: f32d f32s f32d f32s f32s,") for line in lines) == 1
+    assert sum(line.startswith("points sub mul mul sub sub:") for line in lines) == 1
+    # Other shapes than (N, C, ...), and none of its elements, are the operator's own.
+    flat = check(lambda g, x: aten.native_group_norm_backward(g, x, mean, rstd, w, 8, 6, 120, 2, [True] * 3), g.flatten(), x.flatten())
+    assert "call native_group_norm_backward" in flat.steps(g.flatten(), x.flatten())
+    none = torch.zeros(0, 6, 10, 12)
+    check(lambda g, x: aten.native_group_norm_backward(g, x, mean[:0], rstd[:0], w, 0, 6, 120, 2, [True] * 3), none, none)
+    wrong = torch._inductor.compile(lambda g, x: aten.native_group_norm_backward(g, x, mean, rstd, w, 8, 6, 120, 2, [True] * 3), (g[:1], x))
+    with pytest.raises(RuntimeError, match="grad_out has shape"):
+        wrong(g[:1], x)
+
+
 def test_threads_do_not_show_in_group_norms():
     x, w = torch.randn(1, 6, 300, 131), torch.randn(6)
     before = torch.get_num_threads()
@@ -147,6 +185,8 @@ def test_threads_do_not_show_in_group_norms():
             torch.set_num_threads(n)
             check(lambda x, w: F.group_norm(x, 1, w, w).relu(), x, w)
             check(lambda x, w: F.group_norm(x, 3, w, w).relu(), x, w)
+            _, mean, rstd = aten.native_group_norm(x, w, w, 1, 6, 39300, 2, 1e-5)
+            check(lambda x, w: aten.native_group_norm_backward(x.sin(), x, mean, rstd, w, 1, 6, 39300, 2, [True] * 3), x, w)
     finally:
         torch.set_num_threads(before)
 
