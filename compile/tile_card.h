@@ -35,9 +35,11 @@ struct TileReduction {
   const WritePasses* passes;           // [variants][kPassTypes]; null where the type, or the card, has none
   int (*variant)(const Value* args);   // null: 0
   DType (*compute)(DType self, DType result);
-  uint64_t (*mask)(const OpEntry& op, const Value* args, Ints sizes);  // dimensions that are reduced
+  // Dimensions that are reduced; one that is cut counts as two, the groups and what is within them.
+  uint64_t (*mask)(const OpEntry& op, const Value* args, Ints sizes);
   int nnumbers;
   void (*numbers)(const Value* args, int64_t count, double* to);
+  int64_t (*groups)(const Value* args);  // that dimension 1 is cut into; null or 0: it is whole
 };
 
 // A step of a chain along lines (ops/scan/chains.h), in one type of states.

@@ -116,12 +116,16 @@ bool GraphTrace::fills_constant(const OpEntry& op, const Value* args) const {
 
 void GraphTrace::call(const OpEntry& given, const Value* args, Results& out) {
   // A lowering is followed into what it is made of, where that is operators alone.
-  if (given.card && given.card->kind == CardKind::lowered && given.form == OpForm::functional && !library_replaces(given)) {
+  if (given.card && given.card->body && given.card->kind != CardKind::composite && given.form == OpForm::functional && !library_replaces(given)) {
+    if (given.card->kind == CardKind::direct && given.card->meta) {   // raises what the kernel's caller would be told
+      given.card->meta(given, args, out);
+      out.clear();
+    }
     const size_t nodes = graph_.nodes.size();
     try {
       given.card->body(given, args, out);
       bool known = out.size() > 0;
-      for (int i = 0; i < out.size(); ++i) known = known && known_.contains(out[i].impl());
+      for (int i = 0; i < out.size(); ++i) known = known && (!out[i].defined() || known_.contains(out[i].impl()));
       if (known) return;
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::not_implemented) throw;

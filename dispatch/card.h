@@ -224,7 +224,8 @@ template <class C, bool Symbolic = false> struct structured : card_base<C> {
   static constexpr uint32_t forms = form::fn | form::method | form::out;
 };
 // Kernels make their own outputs (FB_KERNEL_DIRECT), or write the first argument. One that writes may give
-// `static void check(args...)`, which runs before the kernel and is all there is to do on the meta device.
+// `static void check(args...)`, which runs before the kernel and is all there is to do on the meta device. One whose kernel
+// has the bits of a program over other cards may give that as well, as `static ... lowering(args...)`: graphs follow it.
 template <class C> struct direct : card_base<C> {
   static constexpr CardKind kind = CardKind::direct;
   static constexpr uint32_t forms = form::fn | form::method;
@@ -306,6 +307,8 @@ template <class C> constexpr CardRecord make_record() {
   if constexpr (C::kind == CardKind::structured) r.meta = &box<&C::template meta<Tensor>>;
   if constexpr (C::kind == CardKind::direct)
     if constexpr (present<decltype(check_of<C, Tensor>())>) r.meta = &box<check_of<C, Tensor>()>;
+  if constexpr (C::kind == CardKind::direct)
+    if constexpr (requires { &C::lowering; }) r.body = &box<lowering_of<C, Tensor>()>;
   if constexpr (C::kind == CardKind::view) r.view = &box_view<geometry_of<C, Tensor>()>;
   if constexpr (C::kind == CardKind::pointwise) r.pointwise = &pointwise_card<C>;
   if constexpr (requires { typename C::vjp; }) r.vjp = &C::vjp::rule;

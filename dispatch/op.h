@@ -40,7 +40,7 @@ struct CardRecord {
   CardKind kind;
   uint32_t forms;
   uint32_t numbers;        // Tensor arguments that take a bare number, as a bit mask of positions
-  Invoke body;             // composite and lowered cards: the program over other cards
+  Invoke body;             // composite and lowered cards, direct ones that have it: the program over other cards
   Invoke meta;             // structured cards: makes the outputs, without values
   Invoke view;             // view cards: geometry of the result(s)
   const VjpRule* vjp;      // null: not differentiable

@@ -206,6 +206,18 @@ std::vector<int> dear_elements(const Nest& n, int last_pass) {
   return r;
 }
 
+// How an operand's elements lie along an inner run (KernelForm::dense).
+char along_run(const Axes& inner, const NestOperand& o, size_t operand) {
+  const Dims& s = inner.strides[operand];
+  if (s.empty()) return 's';
+  const bool side = s.back() == tile::bytes_of(o.stored);
+  if (s.size() == 1) return side ? 'd' : 's';
+  bool joined = true;
+  for (int64_t d = 0; d + 1 < s.size(); ++d) joined = joined && s[d] == s[d + 1] * inner.sizes[d + 1];
+  if (joined) return side ? 'j' : 'l';
+  return side ? 'd' : s.back() == 0 ? 'o' : 's';
+}
+
 void fit_reduction(const Nest& n, Step& step) {
   KernelForm f;
   f.nest = &n;
@@ -234,7 +246,8 @@ void fit_reduction(const Nest& n, Step& step) {
   for (size_t o = 0; o < n.operands.size(); ++o) {
     if (n.operands[o].level != Level::element) continue;
     const int64_t item = tile::bytes_of(n.operands[o].stored);
-    along += f.inner.rank() == 0 || (f.inner.rank() == 1 && f.inner.strides[o][0] == item);
+    const char kind = along_run(f.inner, n.operands[o], o);
+    along += f.inner.rank() == 0 || kind == 'j' || (f.inner.rank() == 1 && kind == 'd');
     beside += f.kept.rank() > 0 && f.kept.strides[o].back() == item;
   }
   const bool across = beside > along && f.inner.rank() > 0 && f.kept.rank() > 0 && f.kept.sizes.back() >= kColumns;
@@ -247,7 +260,11 @@ void fit_reduction(const Nest& n, Step& step) {
   } else {
     f.part = Part::whole;
     for (size_t o = 0; o < n.operands.size(); ++o)
-      f.dense.push_back(f.inner.rank() == 1 && f.inner.strides[o][0] == tile::bytes_of(n.operands[o].stored) ? 'd' : 's');
+      f.dense.push_back(along_run(f.inner, n.operands[o], o));
+    if (f.inner.rank() > 1) {
+      f.even = f.inner.sizes.back() % tree::lanes == 0;
+      for (f.lanes = tree::lanes; f.lanes > f.inner.sizes.back();) f.lanes /= 2;
+    }
     f.exact = f.inner.numel % tree::lanes == 0;
     if (!f.one_block && f.kept.numel < 2 * get_num_threads() && count * f.kept.numel > 4 * kPiece) {
       // Few outputs: threads share the blocks of each pass.

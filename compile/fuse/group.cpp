@@ -68,11 +68,23 @@ class Grouper {
   }
 
   // ---- what fits into a nest ----
+  // What the reductions of a nest run over, or its scans along.
+  struct Reduced {
+    uint64_t mask = 0;
+    int64_t groups = 0;
+    bool operator==(const Reduced&) const = default;
+  };
+  static Reduced reduced_of(const Group& g) { return {g.mask, g.groups}; }
+  static void reduce(Group& g, Reduced by) {
+    g.mask = by.mask;
+    g.groups = by.groups;
+  }
   bool same(Ints a, Ints b) const { return a == b; }
   Dims kept_sizes(const Group& g, bool keepdim) const {
     Dims r;
-    for (int64_t d = 0; d < g.domain.size(); ++d) {
-      if (!(g.mask >> d & 1)) r.push_back(g.domain[d]);
+    const Dims domain = cut_sizes(g.domain, g.groups);
+    for (int64_t d = 0; d < domain.size(); ++d) {
+      if (!(g.mask >> d & 1)) r.push_back(domain[d]);
       else if (keepdim) r.push_back(1);
     }
     return r;
@@ -112,13 +124,13 @@ class Grouper {
     });
     return ok;
   }
-  bool reduction_role(int n, const Group& g, Role* role, uint64_t* mask) const {
+  bool reduction_role(int n, const Group& g, Role* role, Reduced* reduced) const {
     *role = Role::reduction;
     ReductionCall c;
     const NodeArguments args(g_.nodes[size_t(n)], [&](Graph::Ref r) -> const Tensor& { return s_.of(r); });
     prepare_reduction(*g_.nodes[size_t(n)].op, args.values.data(), s_.results[size_t(n)], c, nullptr);
-    if (g.scans || !same(c.domain, g.domain) || (g.reduces && c.mask != g.mask)) return false;
-    *mask = c.mask;
+    *reduced = {c.mask, c.groups};
+    if (g.scans || !same(c.domain, g.domain) || (g.reduces && !(*reduced == reduced_of(g)))) return false;
     bool ok = true;
     each_operand(n, [&](Graph::Ref r) {
       if (!g.has(r.node)) return;
@@ -138,11 +150,11 @@ class Grouper {
       if (!(mask >> d & 1)) lines *= domain[d];
     return lines >= kFewLines;
   }
-  bool scan_role(int n, const Group& g, Role* role, uint64_t* mask) const {
+  bool scan_role(int n, const Group& g, Role* role, Reduced* reduced) const {
     *role = Role::element;
     const uint64_t line = uint64_t(1) << scan_of(n).dim;
     bool ok = !g.reduces && same(s_.results[size_t(n)][0].sizes(), g.domain) && (g.scans ? g.mask == line : many_lines(g.domain, line));
-    *mask = line;
+    *reduced = {line, 0};
     each_operand(n, [&](Graph::Ref r) {
       if (g.has(r.node)) ok = ok && same(s_.of(r).sizes(), g.domain);
     });
@@ -154,18 +166,18 @@ class Grouper {
     return same(s_.of(r).sizes(), g.domain) ? Role::element : Role::kept;
   }
   // Whether node n may stand in nest a, as far as shapes go.
-  bool fits(int n, const Group& g, Role* role, uint64_t* mask) const {
+  bool fits(int n, const Group& g, Role* role, Reduced* reduced) const {
     if (g.kind != StepKind::nest || g.nodes.size() >= kMostNodes) return false;
-    *mask = g.mask;
-    if (s_.way[size_t(n)] == Way::scan) return scan_role(n, g, role, mask);
+    *reduced = reduced_of(g);
+    if (s_.way[size_t(n)] == Way::scan) return scan_role(n, g, role, reduced);
     if (g.scans && !many_lines(g.domain, g.mask)) return false;
-    return s_.way[size_t(n)] == Way::reduction ? reduction_role(n, g, role, mask) : pointwise_role(n, g, role);
+    return s_.way[size_t(n)] == Way::reduction ? reduction_role(n, g, role, reduced) : pointwise_role(n, g, role);
   }
   // Two nests over one domain become one, where no step between them is in the way.
   bool can_merge(int a, int b) const {
     const Group &x = groups_[size_t(a)], &y = groups_[size_t(b)];
     if (x.kind != StepKind::nest || y.kind != StepKind::nest || !(x.domain == y.domain)) return false;
-    if ((x.reduces || x.scans) && (y.reduces || y.scans) && (x.mask != y.mask || x.scans != y.scans)) return false;
+    if ((x.reduces || x.scans) && (y.reduces || y.scans) && (!(reduced_of(x) == reduced_of(y)) || x.scans != y.scans)) return false;
     if ((x.scans && !many_lines(x.domain, x.mask)) || (y.scans && !many_lines(y.domain, y.mask))) return false;
     if (x.nodes.size() + y.nodes.size() > kMostNodes) return false;
     if (reaches_around(a, b) || reaches_around(b, a)) return false;
@@ -195,7 +207,7 @@ class Grouper {
       x.roles.push_back(r);
       of_[size_t(n)] = into;
     }
-    if (y.reduces || y.scans) x.mask = y.mask;
+    if (y.reduces || y.scans) reduce(x, reduced_of(y));
     x.reduces |= y.reduces;
     x.scans |= y.scans;
     y.nodes.clear();
@@ -210,16 +222,16 @@ class Grouper {
     mine.erase(std::remove(mine.begin(), mine.end(), into), mine.end());
   }
 
-  void join(int n, int g, Role role, uint64_t mask) {
+  void join(int n, int g, Role role, Reduced reduced) {
     Group& group = groups_[size_t(g)];
     group.nodes.push_back(n);
     group.roles.push_back(role);
     if (role == Role::reduction) {
       group.reduces = true;
-      group.mask = mask;
+      reduce(group, reduced);
     } else if (s_.way[size_t(n)] == Way::scan) {
       group.scans = true;
-      group.mask = mask;
+      reduce(group, reduced);
     }
     of_[size_t(n)] = g;
     each_operand(n, [&](Graph::Ref r) {
@@ -253,7 +265,7 @@ class Grouper {
   void place(int n) {
     if (!lowered(n)) {
       const int g = fresh(s_.way[size_t(n)] == Way::view ? StepKind::view : StepKind::call);
-      join(n, g, Role::element, 0);
+      join(n, g, Role::element, {});
       // Calls stay in their order: they may draw random numbers, or raise.
       if (groups_[size_t(g)].kind == StepKind::call) {
         auto& mine = reads_[size_t(g)];
@@ -272,7 +284,7 @@ class Grouper {
     for (size_t i = 0; i + 1 < near.size();) {
       if (can_merge(near[0], near[i + 1])) {
         Role role;
-        uint64_t mask;
+        Reduced reduced;
         Group both = groups_[size_t(near[0])];  // would the node fit the two as one?
         const Group& other = groups_[size_t(near[i + 1])];
         for (size_t k = 0; k < other.nodes.size(); ++k) {
@@ -280,10 +292,10 @@ class Grouper {
           both.nodes.insert(both.nodes.begin() + at, other.nodes[k]);
           both.roles.insert(both.roles.begin() + at, other.roles[k]);
         }
-        if (other.reduces || other.scans) both.mask = other.mask;
+        if (other.reduces || other.scans) reduce(both, reduced_of(other));
         both.reduces |= other.reduces;
         both.scans |= other.scans;
-        if (fits(n, both, &role, &mask)) {
+        if (fits(n, both, &role, &reduced)) {
           merge(near[0], near[i + 1]);
           near.erase(near.begin() + long(i) + 1);
           continue;
@@ -294,30 +306,30 @@ class Grouper {
     if (near.empty()) near = beside(n);
     for (int g : near) {
       Role role;
-      uint64_t mask;
-      if (!fits(n, groups_[size_t(g)], &role, &mask)) continue;
+      Reduced reduced;
+      if (!fits(n, groups_[size_t(g)], &role, &reduced)) continue;
       bool free = true;   // no operand from elsewhere that depends on this nest
       each_operand(n, [&](Graph::Ref r) {
         const int b = of_[size_t(r.node)];
         free = free && (b < 0 || b == g || !reaches(b, g));
       });
-      if (free) return join(n, g, role, mask);
+      if (free) return join(n, g, role, reduced);
     }
     const int g = fresh(StepKind::nest);
-    uint64_t mask = 0;
+    Reduced reduced;
     Role role = Role::element;
     if (s_.way[size_t(n)] == Way::reduction) {
       ReductionCall c;
       const NodeArguments args(g_.nodes[size_t(n)], [&](Graph::Ref r) -> const Tensor& { return s_.of(r); });
       prepare_reduction(*g_.nodes[size_t(n)].op, args.values.data(), s_.results[size_t(n)], c, nullptr);
       groups_[size_t(g)].domain = c.domain;
-      mask = c.mask;
+      reduced = {c.mask, c.groups};
       role = Role::reduction;
     } else {
       groups_[size_t(g)].domain = Dims(s_.results[size_t(n)][0].sizes());
-      if (s_.way[size_t(n)] == Way::scan) mask = uint64_t(1) << scan_of(n).dim;
+      if (s_.way[size_t(n)] == Way::scan) reduced.mask = uint64_t(1) << scan_of(n).dim;
     }
-    join(n, g, role, mask);
+    join(n, g, role, reduced);
   }
 
   Grouping ordered() {

@@ -17,7 +17,8 @@ struct Group {
   std::vector<int> nodes;        // ascending
   std::vector<Role> roles;       // of nests
   Dims domain;
-  uint64_t mask = 0;             // dimensions that are reduced, or the one that is scanned
+  int64_t groups = 0;            // that dimension 1 is cut into for the reductions; 0: it is whole
+  uint64_t mask = 0;             // dimensions that are reduced, of the domain as it is cut, or the one that is scanned
   bool reduces = false, scans = false;
 
   Role role_of(int node) const;

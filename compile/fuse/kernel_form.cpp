@@ -14,7 +14,7 @@ std::string KernelForm::key() const {
   put(uint8_t(kept.rank()));
   put(uint8_t(outer.rank()));
   put(uint8_t(inner.rank()));
-  put(uint8_t(split | one_block << 1 | long_runs << 2 | exact << 3 | past_cache << 4));
+  put(uint8_t(split | one_block << 1 | long_runs << 2 | exact << 3 | past_cache << 4 | even << 5));
   for (char d : dense) k += d;
   for (int c : cached) put(int16_t(c));
   put(char(-1));

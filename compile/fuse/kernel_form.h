@@ -32,12 +32,15 @@ struct KernelForm {
   const Nest* nest = nullptr;
   Part part = Part::points;
   int pass = 0;                          // of blocks and tree
-  int lanes = 8;
+  int lanes = 8;                         // of a tile: points, lines, and the rows of a pass that folds nothing
   Axes kept, outer, inner;               // points: kept alone, fastest first; else row-major. Lines: kept, and the line
   bool split = false;                    // points: rows are cut
   bool past_cache = false;               // points: results are larger than the cache
   bool one_block = true, long_runs = false, exact = false;  // exact: inner runs end with a whole tile
-  std::vector<char> dense;               // [operand]: neighbours along the vector
+  bool even = false;                     // the last inner dimension is made of whole tiles
+  // [operand]: how neighbours along the vector lie: 'd' side by side, 's' with a stride, 'o' they are one. Where the inner run
+  // has several dimensions that holds for the last; 'j' and 'l' are 'd' and 's' for the run as a whole.
+  std::vector<char> dense;
   std::vector<int> cached;               // elements that later passes find in memory
   int last_pass = 0;
 

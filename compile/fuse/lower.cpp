@@ -23,7 +23,7 @@ using tile::Elem;
 class Lowerer {
  public:
   Lowerer(const Graph& g, const Shapes& s, const Group& group) : g_(g), s_(s), group_(group) {
-    n_.domain = group.domain;
+    n_.domain = cut_sizes(group.domain, group.groups);
     n_.mask = group.mask;
     n_.reduces = group.reduces;
     n_.scans = group.scans;
@@ -57,7 +57,7 @@ class Lowerer {
   // Bytes between neighbours along each dimension of the domain, for a tensor that is broadcast to `sizes`: the domain's,
   // or, where `kept`, those of a reduction's result.
   Dims strides_over(const Tensor& t, Ints sizes, bool kept) const {
-    const int64_t nd = group_.domain.size();
+    const int64_t nd = kept ? n_.domain.size() : group_.domain.size();
     Dims r;
     r.resize(nd, 0);
     SmallVec<int64_t, 8> where;   // dimension of the domain, for each of sizes
@@ -69,8 +69,9 @@ class Lowerer {
     const int64_t pad = sizes.n - t.ndim();
     for (int64_t d = 0; d < t.ndim(); ++d)
       if (t.sizes()[d] != 1) r[where[pad + d]] = t.strides()[d] * t.item_bytes();
-    return r;
+    return kept ? r : cut(r);
   }
+  Dims cut(const Dims& strides) const { return cut_strides(strides, group_.domain, group_.groups); }
   int operand(Graph::Ref root, const Tensor& t, int64_t offset, Dims strides, Level level) {
     NestOperand o;
     o.stored = tile::elem_of(t.dtype());
@@ -89,7 +90,7 @@ class Lowerer {
     Level level = Level::element;
     if (group_.reduces) {
       bool varies = false;
-      for (int64_t d = 0; d < group_.domain.size(); ++d) varies |= (group_.mask >> d & 1) && strides[d];
+      for (int64_t d = 0; d < n_.domain.size(); ++d) varies |= (group_.mask >> d & 1) && strides[d];
       if (!varies) level = Level::kept;
     }
     for (const auto& [key, stmt] : loads_)
@@ -115,7 +116,7 @@ class Lowerer {
     Dims strides;
     strides.resize(group_.domain.size(), 0);
     if (t.sizes()[0] != 1) strides[dim] = t.strides()[0] * t.item_bytes();
-    const int v = loaded_over(r, strides);
+    const int v = loaded_over(r, cut(strides));
     return tile::is_half(n_.stmts[size_t(v)].elem) ? n_.converted(v, Elem::f32) : v;
   }
   void give(Graph::Ref r, int stmt) { values_[{r.node, r.result}] = n_.rounded(stmt, tile::elem_of(s_.of(r).dtype())); }
@@ -192,10 +193,10 @@ class Lowerer {
     Stmt s;
     s.kind = Stmt::read;
     s.elem = tile::elem_of(t.dtype());
-    s.in = {n_.converted(loaded_over(index, index_strides), Elem::i64)};
+    s.in = {n_.converted(loaded_over(index, cut(index_strides)), Elem::i64)};
     s.attrs = {n_.number(t.sizes()[dim], Elem::i64), n_.number(t.strides()[dim] * t.item_bytes(), Elem::i64)};
     const Place p = place_of(g_, s_, source);
-    s.operand = operand(p.root, t, p.offset, strides, Level::element);
+    s.operand = operand(p.root, t, p.offset, cut(strides), Level::element);
     const int at = n_.add(std::move(s));
     const int v = tile::is_half(n_.stmts[size_t(at)].elem) ? n_.converted(at, Elem::f32) : at;
     give({node, 0}, v);

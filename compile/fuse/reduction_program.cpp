@@ -93,20 +93,33 @@ class Writer : public Evaluator {
     for (size_t i = 0; i < reach_.size(); ++i)
       of_outer_.push_back(nest.operands[i].level == Level::element ? add(of_kept_[i], offset(at, reach_[i].outer)) : of_kept_[i]);
   }
+  // Row r of the inner run: neighbours along its last dimension.
+  void enter_row(Id row) {
+    const auto at = indices({inner_.begin(), inner_.end() - 1}, row);
+    of_row_ = of_outer_;
+    for (size_t i = 0; i < reach_.size(); ++i)
+      if (nest.operands[i].level == Level::element) of_row_[i] = add(of_outer_[i], offset(at, reach_[i].inner));
+  }
   // The addresses of the tile at hand: elements i .. i + 31 of the inner run, or element i of kColumns neighbouring outputs.
+  // Of an operand whose elements along the tile are one: its address.
   Id address(int o) {
     const Reach& r = reach_[size_t(o)];
     const Elem e = nest.operands[size_t(o)].stored;
-    const bool dense = f_.dense[size_t(o)] == 'd';
+    const char kind = f_.dense[size_t(o)];
+    const bool dense = kind == 'd' || kind == 'j';
     if (nest.operands[size_t(o)].level != Level::element) return kept_address(o);
     if (across_) {
       const Id at = add(of_outer_[size_t(o)], offset(indices(inner_, i_), r.inner));
       return b.ramp(at, dense ? number(tile::bytes_of(e)) : r.kept.back(), kColumns);
     }
     if (r.inner.empty()) return b.ramp(of_outer_[size_t(o)], number(0), tree::lanes);
-    if (r.inner.size() == 1) {
-      const Id step = dense ? number(tile::bytes_of(e)) : r.inner[0];
-      return b.ramp(add(of_outer_[size_t(o)], mul(i_, step)), step, tree::lanes);
+    const Id step = dense ? number(tile::bytes_of(e)) : r.inner.back();
+    auto from = [&](Id at) { return kind == 'o' ? at : b.ramp(at, step, width()); };
+    if (column_ != kNone) return from(kind == 'o' ? of_row_[size_t(o)] : add(of_row_[size_t(o)], mul(column_, step)));
+    if (r.inner.size() == 1 || kind == 'j' || kind == 'l') return from(add(of_outer_[size_t(o)], mul(i_, step)));
+    if (f_.even) {   // the tile is part of a row
+      if (tile_index_.empty()) tile_index_ = indices(inner_, i_);
+      return from(add(of_outer_[size_t(o)], offset(tile_index_, r.inner)));
     }
     if (tile_index_.empty()) tile_index_ = indices(inner_, b.ramp(i_, number(1), tree::lanes));
     return add(b.splat(of_outer_[size_t(o)], tree::lanes), offset(tile_index_, r.inner));
@@ -116,13 +129,16 @@ class Writer : public Evaluator {
     const Id step = f_.dense[size_t(o)] == 'd' ? number(tile::bytes_of(nest.operands[size_t(o)].stored)) : reach_[size_t(o)].kept.back();
     return b.ramp(of_kept_[size_t(o)], step, kColumns);
   }
-  int width() const { return across_ ? kColumns : tree::lanes; }
+  int width() const { return across_ ? kColumns : column_ != kNone ? f_.lanes : tree::lanes; }
 
   Id load(const Stmt& s) override {
     const Elem e = nest.operands[size_t(s.operand)].stored;
     if (s.level != Level::element) return b.load(kept_address(s.operand), e);
-    const Id at = address(s.operand);
-    if (there_ == kNone) return b.load(at, e);
+    return load_there(address(s.operand), e);
+  }
+  // Of the lanes that are there.
+  Id load_there(Id at, Elem e) {
+    if (there_ == kNone || b.type(at).lanes == 1) return b.load(at, e);
     return b.load(at, e, there_, b.convert(b.constant_bits(Elem::i32, 0), e));
   }
   Id load_moved(const Stmt& s, Id moved) override {
@@ -133,15 +149,14 @@ class Writer : public Evaluator {
       of_outer_[size_t(s.operand)] = add(before, moved);
       at = address(s.operand);
       of_outer_[size_t(s.operand)] = before;
-    } else at = add(address(s.operand), moved);
-    if (there_ == kNone) return b.load(at, e);
-    return b.load(at, e, there_, b.convert(b.constant_bits(Elem::i32, 0), e));
+    } else at = add(b.splat(address(s.operand), width()), moved);
+    return load_there(at, e);
   }
   Id special(const Stmt& s) override {
     if (s.kind == Stmt::number) return numbers_[size_t(s.operand)];
     if (s.kind == Stmt::index) {
       const Id first = add(mul(o_, inner_n_), i_);
-      return across_ ? first : b.ramp(first, number(1), tree::lanes);
+      return across_ ? first : b.ramp(first, number(1), width());
     }
     return Evaluator::special(s);
   }
@@ -222,7 +237,11 @@ class Writer : public Evaluator {
     there_ = there;
     tile_index_.clear();
     for (int s : f_.cached)
-      if (nest.stmts[size_t(s)].phase < pass) set(s, b.load(cache_address(s), nest.stmts[size_t(s)].elem));
+      if (nest.stmts[size_t(s)].phase < pass) {
+        // The row of scratch has room for whole tiles from its own beginning, not from every row of the run.
+        const Elem e = nest.stmts[size_t(s)].elem;
+        set(s, column_ == kNone ? b.load(cache_address(s), e) : load_there(cache_address(s), e));
+      }
     f();
     for (int s : keeps_of(pass)) b.store(cache_address(s), b.splat(value(s), width()));
     for (const NestOutput& out : stores_of(pass)) {
@@ -237,10 +256,47 @@ class Writer : public Evaluator {
     const Stmt& st = nest.stmts[size_t(s)];
     return st.folding->step(acc, value(st.in[0]), st.in.size() > 1 ? value(st.in[1]) : kNone);
   }
+  // A pass that folds nothing may take its elements in any order: row by row of the inner run, along which every operand has
+  // one step. What it stores is new memory: the last tile of a row begins early enough to be whole.
+  void pass_rows(int pass) {
+    auto run = [&](Id o) {
+      enter_outer(o);
+      const Id length = inner_.back(), step = number(f_.lanes), last = b.apply(Op::sub, length, step);
+      b.loop(number(0), b.apply(Op::div, inner_n_, length), number(1), [&](Id r) {
+        enter_row(r);
+        b.loop(number(0), length, step, [&](Id j) { row_tile(pass, o, mul(r, length), f_.even ? j : b.apply(Op::min, j, last), kNone); });
+      });
+    };
+    if (f_.outer.rank() == 0) run(number(0));
+    else b.loop(number(0), outer_n_, number(1), run);
+  }
+  // The same of elements i0 .. i1 of run o alone: others belong to other threads.
+  void rows(int pass, Id o, Id i0, Id i1) {
+    enter_outer(o);
+    const Id length = inner_.back(), step = number(f_.lanes), none = number(0);
+    b.loop(b.apply(Op::div, i0, length), b.apply(Op::div, add(i1, b.apply(Op::sub, length, number(1))), length), number(1), [&](Id r) {
+      enter_row(r);
+      const Id first = mul(r, length);
+      const Id j0 = b.apply(Op::max, none, b.apply(Op::sub, i0, first)), j1 = b.apply(Op::min, length, b.apply(Op::sub, i1, first));
+      const Id whole = f_.even ? j1 : add(j0, mul(b.apply(Op::div, b.apply(Op::sub, j1, j0), step), step));
+      b.loop(j0, whole, step, [&](Id j) { row_tile(pass, o, first, j, kNone); });
+      if (!f_.even) b.loop(whole, j1, step, [&](Id j) { row_tile(pass, o, first, j, b.apply(Op::lt, b.ramp(j, number(1), f_.lanes), j1)); });
+    });
+  }
+  void row_tile(int pass, Id o, Id first, Id column, Id there) {
+    column_ = column;
+    tile_of(pass, o, add(first, column), there, [] {});
+    column_ = kNone;
+  }
   // Block `block` of the output at hand in pass `pass`: what each of its folds makes of it.
   std::vector<Id> folded_block(int pass, const std::vector<int>& folds, Id block) {
     const auto [o0, o1, i0, i1] = extent(block);
     std::vector<Id> lanes;
+    if (folds.empty() && f_.inner.rank() > 1) {
+      if (f_.outer.rank() == 0 && (f_.one_block || f_.long_runs)) rows(pass, f_.one_block ? number(0) : o0, i0, i1);
+      else b.loop(o0, o1, number(1), [&, i0 = i0, i1 = i1](Id o) { rows(pass, o, i0, i1); });
+      return lanes;
+    }
     for (int s : folds) lanes.push_back(b.splat(nest.stmts[size_t(s)].folding->identity(), tree::lanes));
     const Id thirty_two = number(tree::lanes);
     const Id whole = f_.exact ? i1 : add(i0, mul(b.apply(Op::div, b.apply(Op::sub, i1, i0), thirty_two), thirty_two));
@@ -296,6 +352,7 @@ class Writer : public Evaluator {
 
   void pass_whole(int pass) {
     const auto folds = folds_of(pass);
+    if (folds.empty() && f_.inner.rank() > 1) return pass_rows(pass);
     if (f_.one_block) {
       const auto v = folded_block(pass, folds, number(0));
       for (size_t k = 0; k < folds.size(); ++k) set(folds[k], v[k]);
@@ -425,8 +482,9 @@ class Writer : public Evaluator {
   std::vector<Id> kept_, outer_, inner_, saved_, numbers_;
   std::vector<Reach> reach_;
   std::vector<int> folds_;
-  std::vector<Id> of_kept_, of_outer_, tile_index_;
+  std::vector<Id> of_kept_, of_outer_, of_row_, tile_index_;
   Id o_ = kNone, i_ = kNone, there_ = kNone;
+  Id column_ = kNone;   // of the tile in its row, where a pass goes by rows
 };
 
 }  // namespace

@@ -5,6 +5,20 @@
 
 namespace fb::compile {
 
+Dims cut_sizes(Ints domain, int64_t groups) {
+  if (groups == 0) return Dims(domain);
+  Dims r{domain[0], groups, domain[1] / groups};
+  for (int64_t d = 2; d < domain.n; ++d) r.push_back(domain[d]);
+  return r;
+}
+Dims cut_strides(Ints strides, Ints domain, int64_t groups) {
+  if (groups == 0) return Dims(strides);
+  const int64_t within = domain[1] / groups;
+  Dims r{strides[0], groups == 1 ? 0 : strides[1] * within, within == 1 ? 0 : strides[1]};
+  for (int64_t d = 2; d < strides.n; ++d) r.push_back(strides[d]);
+  return r;
+}
+
 bool prepare_reduction(const OpEntry& op, const Value* args, const std::vector<Tensor>& results, ReductionCall& c, std::string* why) {
   auto no = [&](auto&&... words) {
     if (why) *why = text(words...);
@@ -24,12 +38,14 @@ bool prepare_reduction(const OpEntry& op, const Value* args, const std::vector<T
   if (slot >= 0) c.passes = c.card->passes[variant * kPassTypes + slot];
   if (!c.passes || tile::elem_of(x.dtype()) == tile::Elem::none) return no("it has no passes for the input's type ", x.dtype());
   c.domain = Dims(x.sizes());
-  c.mask = c.card->mask(op, args, x.sizes());
-  if (x.ndim() < 64) c.mask &= (uint64_t(1) << x.ndim()) - 1;
+  c.groups = c.card->groups ? c.card->groups(args) : 0;
+  const Dims sizes = cut_sizes(x.sizes(), c.groups);
+  c.mask = c.card->mask(op, args, sizes);
+  if (sizes.size() < 64) c.mask &= (uint64_t(1) << sizes.size()) - 1;
   if (c.mask == 0) return no("nothing is reduced");
   c.count = 1;
-  for (int64_t d = 0; d < x.ndim(); ++d)
-    if (c.mask >> d & 1) c.count *= x.sizes()[d];
+  for (int64_t d = 0; d < sizes.size(); ++d)
+    if (c.mask >> d & 1) c.count *= sizes[d];
   if (c.card->numbers) c.card->numbers(args, c.count, c.numbers);
   // Passes may be for some types alone: written for nobody, they show whether they give all results.
   Nest tried;

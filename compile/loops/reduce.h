@@ -76,15 +76,16 @@ uint64_t mask_by_dim(const OpEntry& op, const Value* args, Ints sizes);
 template <class C> constexpr TileReduction reduction_record() {
   if constexpr (requires { typename C::passes; }) {
     using P = typename C::passes;
-    TileReduction r{C::schema, variants_of<P>(), passes_of<P>.p, nullptr, &P::compute, &mask_by_dim, 0, nullptr};
+    TileReduction r{C::schema, variants_of<P>(), passes_of<P>.p, nullptr, &P::compute, &mask_by_dim, 0, nullptr, nullptr};
     if constexpr (requires { P::variants; }) r.variant = &P::variant;
     if constexpr (requires { &P::mask; }) r.mask = &P::mask;
+    if constexpr (requires { &P::groups; }) r.groups = &P::groups;
     if constexpr (requires { P::nnumbers; }) {
       r.nnumbers = P::nnumbers;
       r.numbers = &P::numbers;
     }
     return r;
-  } else return {C::kind == CardKind::structured || C::kind == CardKind::direct ? C::schema : nullptr, 0, nullptr, nullptr, nullptr, nullptr, 0, nullptr};
+  } else return {C::kind == CardKind::structured || C::kind == CardKind::direct ? C::schema : nullptr, 0, nullptr, nullptr, nullptr, nullptr, 0, nullptr, nullptr};
 }
 
 }  // namespace fb::compile::loops

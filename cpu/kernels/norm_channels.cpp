@@ -63,12 +63,21 @@ void shift_and_scale(const Planes& p, A* to, const A* x, const A* mean, const A*
     }
   });
 }
+// The gradient of an input; group norm rounds each step, as its lowering does.
+struct FusedSteps {
+  template <class V> FB_INLINE static V dot(V a, V g, V h) { return fma(g, h, a); }
+  template <class V> FB_INLINE static V gradient(V g, V h, V a, V b, V d) { return fma(g, a, -fma(h, b, d)); }
+};
+struct SingleSteps {
+  template <class V> FB_INLINE static V dot(V a, V g, V h) { return a + g * h; }
+  template <class V> FB_INLINE static V gradient(V g, V h, V a, V b, V d) { return g * a - h * b - d; }
+};
 // to = g * a[c] - (x - mean[c]) * b[c] - d[c]
-template <class A>
+template <class Steps, class A>
 void combine_gradient(const Planes& p, A* to, const A* g, const A* x, const A* mean, const A* a, const A* b, const A* d, bool per_sample = false) {
   using T = RowTree<A>;
   using V = Vec<A>;
-  auto one = [](V g, V x, V m, V a, V b, V d) { return fma(g, a, -fma(x - m, b, d)); };
+  auto one = [](V g, V x, V m, V a, V b, V d) { return Steps::gradient(g, x - m, a, b, d); };
   if (p.last) {
     parallel_for(0, p.n * p.s, std::max<int64_t>(1, 16384 / p.c), [&](int64_t r0, int64_t r1) {
       for (int64_t r = r0; r < r1; ++r)
@@ -90,7 +99,7 @@ void combine_gradient(const Planes& p, A* to, const A* g, const A* x, const A* m
 }
 
 // For each channel: the sum of g, and of g * (x - mean), both over the tree of runs of S for each of N samples.
-template <class A> void channel_sums(const Planes& p, const A* g, const A* x, const A* mean, A* sum, A* dot) {
+template <class Steps, class A> void channel_sums(const Planes& p, const A* g, const A* x, const A* mean, A* sum, A* dot) {
   using T = RowTree<A>;
   using R = ReduceLoops<folds::sum, A>;
   using V = Vec<A>;
@@ -119,7 +128,7 @@ template <class A> void channel_sums(const Planes& p, const A* g, const A* x, co
               for (int k = 0; k < T::NV; ++k) {
                 const V w = load(q + i + k * T::L);
                 u[k] = u[k] + w;
-                v[k] = fma(w, load(y + i + k * T::L) - m, v[k]);
+                v[k] = Steps::dot(v[k], w, load(y + i + k * T::L) - m);
               }
 #pragma GCC unroll 8
             for (int k = 0; k < T::NV; ++k) {
@@ -128,7 +137,7 @@ template <class A> void channel_sums(const Planes& p, const A* g, const A* x, co
               const int64_t n = std::min<int64_t>(rest, T::L);
               const V w = T::some(q + i + k * T::L, n), z = T::some(y + i + k * T::L, n);
               u[k] = R::first_lanes(int(n), u[k] + w, u[k]);
-              v[k] = R::first_lanes(int(n), fma(w, z - m, v[k]), v[k]);
+              v[k] = R::first_lanes(int(n), Steps::dot(v[k], w, z - m), v[k]);
             }
           }
           sums[size_t(b * p.c + c)] = R::fold_registers(u);
@@ -151,7 +160,7 @@ template <class A> void channel_sums(const Planes& p, const A* g, const A* x, co
             T::each(p.c, [&](int64_t j, int64_t k) {
               const V w = T::some(q + j, k);
               T::put(a + j, T::some(a + j, k) + w, k);
-              T::put(d + j, fma(w, T::some(y + j, k) - T::some(mean + j, k), T::some(d + j, k)), k);
+              T::put(d + j, Steps::dot(T::some(d + j, k), w, T::some(y + j, k) - T::some(mean + j, k)), k);
             });
           }
         const int64_t lanes = std::min<int64_t>(tree::lanes, i1 - i0);
@@ -241,7 +250,7 @@ std::array<Tensor, 3> batch_backward(const Tensor& grad, const Tensor& input, co
   }
   Tensor sum = Tensor::empty({p.c}, o), dot = Tensor::empty({p.c}, o);
   if (x.numel() == 0) op_list<"zero_">(sum), op_list<"zero_">(dot);
-  else if (train || mask[1] || mask[2]) channel_sums(p, g.ptr<A>(), x.ptr<A>(), mean.ptr<A>(), sum.ptr<A>(), dot.ptr<A>());
+  else if (train || mask[1] || mask[2]) channel_sums<FusedSteps>(p, g.ptr<A>(), x.ptr<A>(), mean.ptr<A>(), sum.ptr<A>(), dot.ptr<A>());
   std::array<Tensor, 3> r;
   const A *s = sum.ptr<A>(), *d = dot.ptr<A>(), *is = invstd.ptr<A>(), *wp = values<A>(w);
   if (mask[0]) {
@@ -254,7 +263,7 @@ std::array<Tensor, 3> batch_backward(const Tensor& grad, const Tensor& input, co
       k[size_t(p.c + c)] = train ? a * (d[c] * is[c] * is[c] / count) : A(0);
       k[size_t(2 * p.c + c)] = train ? a * (s[c] / count) : A(0);
     }
-    if (x.numel()) combine_gradient(p, out.ptr<A>(), g.ptr<A>(), x.ptr<A>(), mean.ptr<A>(), k.get(), k.get() + p.c, k.get() + 2 * p.c);
+    if (x.numel()) combine_gradient<FusedSteps>(p, out.ptr<A>(), g.ptr<A>(), x.ptr<A>(), mean.ptr<A>(), k.get(), k.get() + p.c, k.get() + 2 * p.c);
     if (input.dtype() == dtype_of<A>) r[0] = out;
     else {
       r[0] = Tensor::empty_format(input.sizes(), input.options(), format);
@@ -322,33 +331,38 @@ void group_norm_cpu(Tensor& out, Tensor& mean, Tensor& rstd, const Tensor& x, co
 template <class A>
 std::array<Tensor, 3> group_backward(const Tensor& grad, const Tensor& input, const Tensor& mean, const Tensor& rstd, const Tensor& weight, int64_t N,
                                      int64_t C, int64_t S, int64_t G, Span<bool> mask) {
+  using T = RowTree<A>;
+  using V = Vec<A>;
   const Tensor x = computed<A>(input), g = computed<A>(grad), w = computed<A>(weight), m = computed<A>(mean), r = computed<A>(rstd);
   const int64_t D = C / G;
   const Options o{dtype_of<A>, Device()};
   // Each channel of each sample is a plane of its own: the sums of g and g (x - mean) within it.
-  std::unique_ptr<A[]> k(new A[size_t(6 * N * C)]);
-  A *mu = k.get(), *sum = mu + N * C, *dot = sum + N * C, *a = dot + N * C, *b = a + N * C, *d = b + N * C;
+  const Tensor sums = Tensor::empty({N, C}, o), dots = Tensor::empty({N, C}, o);
+  std::unique_ptr<A[]> k(new A[size_t(4 * N * C)]);
+  A *mu = k.get(), *a = mu + N * C, *b = a + N * C, *d = b + N * C, *sum = sums.ptr<A>(), *dot = dots.ptr<A>();
   for (int64_t u = 0; u < N * C; ++u) mu[u] = m.ptr<A>()[u / C * G + u % C / D];
-  if (S == 0) std::fill_n(sum, 2 * N * C, A(0));
-  else if (N * C > 0) channel_sums(Planes{1, N * C, S, false}, g.ptr<A>(), x.ptr<A>(), mu, sum, dot);
+  if (S == 0) std::fill_n(sum, N * C, A(0)), std::fill_n(dot, N * C, A(0));
+  else if (N * C > 0) channel_sums<SingleSteps>(Planes{1, N * C, S, false}, g.ptr<A>(), x.ptr<A>(), mu, sum, dot);
   std::array<Tensor, 3> result;
   if (mask[0]) {
     const Tensor out = Tensor::empty(input.sizes(), o);
     for (int64_t u = 0; u < N * G; ++u) {
       const A rs = r.ptr<A>()[u], count = A(D * S);
-      A s1 = 0, s2 = 0;
-      for (int64_t j = 0; j < D; ++j) {
-        const A weight_of = w.defined() ? w.ptr<A>()[u % G * D + j] : A(1);
-        s1 += weight_of * sum[u * D + j];
-        s2 += weight_of * dot[u * D + j];
-        a[u * D + j] = weight_of * rs;
-      }
+      // The tree over the channels of a group.
+      auto weighted = [&](const A* of) {
+        return T::template total<folds::sum>(D, [&](V acc, int64_t j, int64_t n) {
+          const V v = T::some(of + u * D + j, n);
+          return acc + (w.defined() ? v * T::some(w.ptr<A>() + u % G * D + j, n) : v);
+        }) + A(0);
+      };
+      const A s1 = weighted(sum), s2 = weighted(dot);
+      for (int64_t j = 0; j < D; ++j) a[u * D + j] = w.defined() ? w.ptr<A>()[u % G * D + j] * rs : rs;
       for (int64_t j = 0; j < D; ++j) {
         b[u * D + j] = rs * (s2 * rs * rs / count);
         d[u * D + j] = rs * (s1 / count);
       }
     }
-    if (x.numel()) combine_gradient(Planes{N, C, S, false}, out.ptr<A>(), g.ptr<A>(), x.ptr<A>(), mu, a, b, d, true);
+    if (x.numel()) combine_gradient<SingleSteps>(Planes{N, C, S, false}, out.ptr<A>(), g.ptr<A>(), x.ptr<A>(), mu, a, b, d, true);
     result[0] = out;
     const MemoryFormat format = input.suggested_format();
     if (input.dtype() != dtype_of<A> || format != MemoryFormat::contiguous) {
@@ -357,24 +371,16 @@ std::array<Tensor, 3> group_backward(const Tensor& grad, const Tensor& input, co
     }
   }
   const DType type = weight.defined() ? weight.dtype() : input.dtype();
+  auto over_batch = [&](const Tensor& planes) {
+    const Tensor t = Tensor::empty({C}, o);
+    reduce_into(t, planes, uint64_t(1), sum_body(dtype_of<A>), sum_finish(dtype_of<A>));
+    return in_type(t, type);
+  };
   if (mask[1]) {
-    const Tensor t = Tensor::empty({C}, o);
-    for (int64_t c = 0; c < C; ++c) {
-      A v = 0;
-      for (int64_t n = 0; n < N; ++n) v += dot[n * C + c] * r.ptr<A>()[n * G + c / D];
-      t.ptr<A>()[c] = v;
-    }
-    result[1] = in_type(t, type);
+    for (int64_t u = 0; u < N * C; ++u) dot[u] *= r.ptr<A>()[u / D];
+    result[1] = over_batch(dots);
   }
-  if (mask[2]) {
-    const Tensor t = Tensor::empty({C}, o);
-    for (int64_t c = 0; c < C; ++c) {
-      A v = 0;
-      for (int64_t n = 0; n < N; ++n) v += sum[n * C + c];
-      t.ptr<A>()[c] = v;
-    }
-    result[2] = in_type(t, type);
-  }
+  if (mask[2]) result[2] = over_batch(sums);
   return result;
 }
 std::array<Tensor, 3> group_norm_backward_cpu(const Tensor& g, const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& w, int64_t N, int64_t C,

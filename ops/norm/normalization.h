@@ -148,6 +148,7 @@ inline std::array<Tensor, 3> channel_gradients(const Tensor& x, const Tensor& w,
 struct native_group_norm : structured<native_group_norm> {
   static constexpr auto schema =
       "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) -> (Tensor, Tensor, Tensor)";
+  using passes = fb::passes::group_norm;
   static constexpr uint32_t forms = form::fn | form::out;
   template <class T>
   static std::array<T, 3> meta(const T& x, const T& w, const T& b, int64_t n, int64_t c, int64_t hw, int64_t group, double) {
@@ -206,6 +207,47 @@ struct native_group_norm_backward : direct<native_group_norm_backward> {
              " x ", group, " groups, their shapes are ", mean.sizes(), " and ", rstd.sizes());
     if (!x.is_meta()) return {};
     return channel_gradients(x, w, c, mask);
+  }
+  // The sums of g and of g (x - mean) over each channel of each sample; from them those over a group, weighted, and those over
+  // the batch. Each number of a group stands for each of its channels before it meets x. Half inputs become float where they
+  // meet such a number, and the gradient has a mean of its own, known after the sums: so no number of x's shape is kept for it.
+  static std::array<Tensor, 3> lowering(const Tensor& g, const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& w, int64_t n,
+                                        int64_t c, int64_t hw, int64_t group, Span<bool> mask) {
+    const int64_t nd = x.ndim(), within = c / group;
+    if (nd < 2 || x.numel() == 0 || x.sizes()[0] != n || x.sizes()[1] != c)
+      raise_not_implemented("native_group_norm_backward of an input of shape ", x.sizes(), " is not written in other operators");
+    const DType type = compute_type(x.dtype());
+    auto in_type = [](const Tensor& t, DType d) { return t.dtype() == d ? t : op<"to">(t, d); };
+    const Dims split{n, group, within};
+    Dims along(nd, 1), spatial;
+    along[0] = n;
+    along[1] = c;
+    for (int64_t d = 2; d < nd; ++d) spatial.push_back(d);
+    auto of_groups = [&](const Tensor& t) { return op<"reshape">(in_type(t, type), Dims{n, group, 1}); };
+    auto spread = [&](const Tensor& t) { return op<"reshape">(op<"contiguous">(op<"expand">(t, split)), along); };
+    const Tensor gs = g.dtype() == x.dtype() ? g : in_type(g, type), r = of_groups(rstd), m = spread(of_groups(mean));
+    const Tensor ws = w.defined() ? op<"reshape">(in_type(w, type), Dims{1, group, within}) : Tensor();
+    auto over_plane = [&](const Tensor& t) { return op<"reshape">(spatial.empty() ? in_type(t, type) : op<"sum">(t, spatial, false, type), split); };
+    Tensor sum, dot;
+    if (mask[0] || mask[1]) dot = over_plane(op<"mul">(gs, op<"sub">(x, m)));
+    if (mask[0] || mask[2]) sum = over_plane(gs);
+    std::array<Tensor, 3> all;
+    if (mask[0]) {
+      auto weighted = [&](const Tensor& t) { return ws.defined() ? op<"mul">(t, ws) : t; };
+      const Tensor s1 = op<"sum">(weighted(sum), Dims{2}, true), s2 = op<"sum">(weighted(dot), Dims{2}, true);
+      const Scalar count(double(within * hw));
+      const Tensor a = ws.defined() ? op<"mul">(ws, r) : r, d = op<"mul">(r, op<"div">(s1, count));
+      const Tensor b = op<"mul">(r, op<"div">(op<"mul">(op<"mul">(s2, r), r), count));
+      const Tensor of_group[] = {of_groups(mean), b, d};
+      const Tensor spreads = op<"contiguous">(op<"expand">(op<"stack">(TensorSpan(of_group, 3), int64_t(0)), Dims{3, n, group, within}));
+      auto one = [&](int64_t i) { return op<"reshape">(op<"select">(spreads, int64_t(0), i), along); };
+      const Tensor dx = op<"sub">(op<"sub">(op<"mul">(gs, spread(a)), op<"mul">(op<"sub">(x, one(0)), one(1))), one(2));
+      all[0] = op<"contiguous">(in_type(dx, x.dtype()), x.suggested_format());
+    }
+    auto parameter = [&](const Tensor& t) { return in_type(op<"reshape">(op<"sum">(t, Dims{0}, false), Dims{c}), (w.defined() ? w : x).dtype()); };
+    if (mask[1]) all[1] = parameter(op<"mul">(dot, r));
+    if (mask[2]) all[2] = parameter(sum);
+    return all;
   }
 };
 FB_CARD(native_group_norm_backward)

@@ -164,6 +164,27 @@ struct batch_norm : by_channel {
   static void numbers(const Value* args, int64_t, double* to) { to[0] = args[7].floating(); }
 };
 
+// Arguments: input, weight, bias, N, C, HxW, group, eps. The channels are cut into the groups; what is done with a group is what
+// batch_norm does with a channel.
+struct group_norm : by_input {
+  static constexpr int variants = 4;
+  static int variant(const Value* args) {
+    const Tensor& x = args[0].tensor();
+    if (x.ndim() < 2 || x.sizes()[0] != args[3].integer() || x.sizes()[1] != args[4].integer()) return -1;
+    // Channels of one group that are not side by side in memory are no run; the call copies them first.
+    if (groups(args) && !x.is_contiguous()) return -1;
+    return (given(args[1]) ? 1 : 0) | (given(args[2]) ? 2 : 0);
+  }
+  // Channels that are their own groups need not be cut.
+  static int64_t groups(const Value* args) {
+    return args[6].integer() == args[4].integer() && args[0].tensor().ndim() > 2 ? 0 : args[6].integer();
+  }
+  static uint64_t mask(const OpEntry&, const Value*, Ints) { return ~uint64_t(3); }
+  template <class A, int variant, class R> static void run(R& r) { batch_norm::run<A, variant | 4>(r); }
+  static constexpr int nnumbers = 1;
+  static void numbers(const Value* args, int64_t, double* to) { to[0] = args[7].floating(); }
+};
+
 // Arguments: gradient, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask.
 struct batch_norm_backward : by_channel {
   static constexpr int variants = 8;

@@ -1,5 +1,6 @@
 """Scans, norms and their gradients as machine code, with eager's bits; what is no kernel is a call within the graph."""
 import copy
+import math
 
 import pytest
 import torch
@@ -95,6 +96,99 @@ def test_running_statistics_are_written_by_the_operator():
     c = torch._inductor.compile(f, (x, *one))
     assert same(c(x, *one), f(x, *two)) and same(one[0], two[0]) and same(one[1], two[1])
     assert not same(one[0], m)
+
+
+# Groups of several channels, of one, and all; rows shorter than a tile, as long, longer, and longer than a block of the tree; few
+# groups and many elements, whose blocks threads share.
+GROUPS = [((50, 33), 3), ((50, 33), 1), ((9, 6), 6), ((4, 6, 5), 2), ((3, 8, 1), 4), ((2, 8, 32, 3), 4), ((2, 6, 7, 7), 3), ((2, 64, 8, 8), 8),
+          ((2, 6, 3, 4, 5), 2), ((2, 6, 3, 4, 5), 6), ((2, 4, 5000), 1), ((1, 32, 67, 65), 2), ((2, 12, 2, 1), 3), ((1, 3, 400, 99), 1)]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape,groups", GROUPS)
+def test_group_norm(shape, groups, dtype):
+    n, c = shape[:2]
+    plane = math.prod(shape[2:])
+    w, b = torch.randn(c).to(dtype), torch.randn(c).to(dtype)
+    for i, x in enumerate(channels(shape, dtype)):
+        for weight, bias in ((w, b), (w, None), (None, b), (None, None), (w.float(), b.float()), (w.repeat_interleave(2)[::2], b[:1].expand(c)))[:2 if i else 6]:
+            if weight is not None and weight.dtype != dtype and dtype is torch.float64:
+                continue
+            one = check(lambda x: aten.native_group_norm(x, weight, bias, n, c, plane, groups, 1e-5), x)
+            y = check(lambda x: F.silu(F.group_norm(x * 0.5 + 1, groups, weight, bias)) - x, x)
+            both = check(lambda x: [t * 2 for t in aten.native_group_norm(x.relu(), weight, bias, n, c, plane, groups, 1e-5)], x)
+            if x.is_contiguous() or groups == c:   # others are copied by the operator itself
+                assert "call" not in one.steps(x) and "call" not in both.steps(x)
+                # One nest, also where threads share its blocks in several launches.
+                assert all("mul add native_group_norm silu sub" in line for line in y.steps(x).splitlines())
+
+
+def test_group_norms_and_other_reductions_share_a_nest_where_they_can():
+    x, w = torch.randn(3, 8, 6, 7), torch.randn(8)
+    c = check(lambda x, w: F.group_norm(F.group_norm(x, 2, w), 2, None, w) * 2, x, w)
+    assert c.steps(x, w).count("\n") == 1
+    c = check(lambda x, w: F.group_norm(F.group_norm(x, 2, w), 4, w), x, w)   # other groups
+    assert c.steps(x, w).count("\n") == 2
+    c = check(lambda x, w: F.group_norm(x, 8, w).mean((2, 3)), x, w)
+    assert c.steps(x, w).count("\n") == 1
+    check(lambda x, w: (F.group_norm(x, 2, w).mean((2, 3, 1)), F.group_norm(x, 2, w).softmax(1), x.sum(0)), x, w)
+    i = torch.randint(0, 7, (3, 8, 6, 7))
+    check(lambda x, w, i: F.group_norm(x.gather(3, i), 4, w) * w.view(8, 1, 1), x, w, i)
+    check(lambda x: (x - aten.native_group_norm(x, None, None, 6, 6, 1, 6, 1e-5)[1]).sum(0), torch.randn(6, 6))
+    # Other shapes than (N, C, ...) are the operator's own.
+    check(lambda x: aten.native_group_norm(x, None, None, 3, 8, 42, 4, 1e-5), x.flatten())
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape,groups", GROUPS + [((300, 40, 3), 1), ((4500, 2, 3), 1), ((2, 5000, 2), 1)])
+def test_group_norm_backward(shape, groups, dtype):
+    n, c = shape[:2]
+    plane = math.prod(shape[2:])
+    w = torch.randn(c).to(dtype)
+    for i, (x, g) in enumerate(zip(channels(shape, dtype), channels(shape, dtype, 1))):
+        for weight, mask in ((w, 7), (None, 7), (w.double() if dtype is torch.float64 else w.float(), 7), (w, 1), (w, 6), (None, 4))[:2 if i else 6]:
+            _, mean, rstd = aten.native_group_norm(x, weight, None, n, c, plane, groups, 1e-5)
+
+            def back(g, x, mean, rstd):
+                r = aten.native_group_norm_backward(g.sigmoid() * g, x, mean, rstd, weight, n, c, plane, groups, [bool(mask >> k & 1) for k in range(3)])
+                return tuple(t * 2 for t in r if t is not None)
+            steps = check(back, g, x, mean, rstd).steps(g, x, mean, rstd)
+            assert "native_group_norm_backward" not in steps and "call sum" not in steps and "call mul" not in steps
+            if i == 0:   # a gradient of another layout or type than the input
+                check(back, g.float(), x, mean, rstd)
+                check(back, g.transpose(0, 1).contiguous().transpose(0, 1), x, mean, rstd)
+
+
+def test_the_gradient_of_group_norm_keeps_nothing_of_the_inputs_shape():
+    x, g, w = torch.randn(8, 6, 10, 12), torch.randn(8, 6, 10, 12), torch.randn(6)
+    _, mean, rstd = aten.native_group_norm(x, w, None, 8, 6, 120, 2, 1e-5)
+    c = check(lambda g, x, w: aten.native_group_norm_backward(g, x, mean, rstd, w, 8, 6, 120, 2, [True] * 3), g, x, w)
+    lines = c.steps(g, x, w).splitlines()
+    # The sums, from g and x and the means; the gradient, from g and x and what stands for each channel.
+    assert sum(line.startswith("whole sub mul sum sum: f32d f32s f32d f32s f32s,") for line in lines) == 1
+    assert sum(line.startswith("points sub mul mul sub sub:") for line in lines) == 1
+    # Other shapes than (N, C, ...), and none of its elements, are the operator's own.
+    flat = check(lambda g, x: aten.native_group_norm_backward(g, x, mean, rstd, w, 8, 6, 120, 2, [True] * 3), g.flatten(), x.flatten())
+    assert "call native_group_norm_backward" in flat.steps(g.flatten(), x.flatten())
+    none = torch.zeros(0, 6, 10, 12)
+    check(lambda g, x: aten.native_group_norm_backward(g, x, mean[:0], rstd[:0], w, 0, 6, 120, 2, [True] * 3), none, none)
+    wrong = torch._inductor.compile(lambda g, x: aten.native_group_norm_backward(g, x, mean, rstd, w, 8, 6, 120, 2, [True] * 3), (g[:1], x))
+    with pytest.raises(RuntimeError, match="grad_out has shape"):
+        wrong(g[:1], x)
+
+
+def test_threads_do_not_show_in_group_norms():
+    x, w = torch.randn(1, 6, 300, 131), torch.randn(6)
+    before = torch.get_num_threads()
+    try:
+        for n in (1, 2, 3):
+            torch.set_num_threads(n)
+            check(lambda x, w: F.group_norm(x, 1, w, w).relu(), x, w)
+            check(lambda x, w: F.group_norm(x, 3, w, w).relu(), x, w)
+            _, mean, rstd = aten.native_group_norm(x, w, w, 1, 6, 39300, 2, 1e-5)
+            check(lambda x, w: aten.native_group_norm_backward(x.sin(), x, mean, rstd, w, 1, 6, 39300, 2, [True] * 3), x, w)
+    finally:
+        torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

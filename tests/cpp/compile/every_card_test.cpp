@@ -182,6 +182,10 @@ TEST(CompiledReduction, EveryCardHasTheEagerBits) {
               if (a.type == ArgType::integer) args[i] = Value(int64_t(which == 1 ? 0 : 1)), fits = fits && which < 2;
               else args[i] = Value(dims);
             } else if (a.name == "normalized_shape") args[i] = Value(shape);
+            else if (a.name == "N") args[i] = Value(int64_t(41));
+            else if (a.name == "C") args[i] = Value(int64_t(130));
+            else if (a.name == "HxW") args[i] = Value(int64_t(1));
+            else if (a.name == "group") args[i] = Value(int64_t(which == 0 ? 10 : which == 1 ? 1 : 130));
             else if (a.name == "ord") args[i] = which == 0 ? Value(3.0) : which == 1 ? Value(2.0) : Value(1.0);
             else if (a.name == "input_dtype") args[i] = Value(d);
             else if (a.name == "output_mask") args[i] = Value(Span<bool>(masks[which], 3));
@@ -199,7 +203,7 @@ TEST(CompiledReduction, EveryCardHasTheEagerBits) {
     cards += any;
   }
   std::printf("%d cards with passes compiled and equal in %d cases\n", cards, cases);
-  EXPECT_GE(cards, 38);
+  EXPECT_GE(cards, 39);
 }
 
 // What is not lowered of these families, with the reason: a card that comes to them is lowered or joins this list, and leaves it
@@ -215,8 +219,8 @@ TEST(CompiledReduction, WhatIsNotLoweredIsKnown) {
       "equal",
       // the sum of a diagonal: it is planned as that
       "trace",
-      // groups of channels are no dimensions of the input
-      "native_group_norm", "native_group_norm_backward"};
+      // sums over channels, then over their groups and over the batch: no one nest; graphs follow its lowering
+      "native_group_norm_backward"};
   std::set<std::string> without;
   for (const compile::TileReduction& r : compile::all_tile_reductions())
     if (r.schema && !r.passes) without.insert(std::string(r.schema, std::string_view(r.schema).find('(')));
