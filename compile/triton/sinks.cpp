@@ -35,7 +35,8 @@ void Lowering::atomic(Id id) {
   const bool keep = n.tile && plan_.stored[size_t(id)];
   if (keep) room_[size_t(id)] = room(n.numel(), n.elem);
   auto change = [&](const Place& at) -> Value {
-    const Value address = lanes_of(n.in[0], at), mask = lanes_of(n.in[2], at), v = lanes_of(n.in[1], at);
+    // One address for all lanes still is one change for each of them, whatever else is the same in all.
+    const Value address = full_lanes(n.in[0], at), mask = lanes_of(n.in[2], at), v = lanes_of(n.in[1], at);
     if (!tile::is_half(n.elem)) return b_.atomic(kind, address, v, mask, n.in.size() > 3 ? lanes_of(n.in[3], at) : kNone);
     // Half types: programs that have these run in order.
     std::vector<Value> old{zero(n.elem)};
