@@ -1,12 +1,13 @@
 // torch._C: _triton_compile, and TritonLaunch, which finds the kernel for a call's arguments and runs it.
 //
 // A launch is kernel[grid](...): its key is the dtype of each tensor and which tensors share memory, the width of each
-// integer and whether it is 1, which tensors are larger than the caches, and the constants. Where no kernel fits, Python is
-// asked to make one.
+// integer and whether it is 1, which tensors are larger than the caches, and the constants. A tuple is its length and then
+// its elements, as if each were an argument. Where no kernel fits, Python is asked to make one.
 #include "python/triton.h"
 
 #include <cmath>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "compile/compile.h"
@@ -186,6 +187,7 @@ struct Arguments {
   // False where Python has to look at it.
   bool add(PyObject* o, Kind kind) {
     if (kind == kConstant) {
+      if (is_tensor(o)) return false;
       constants.push_back(o);
       return true;
     }
@@ -246,9 +248,55 @@ struct Arguments {
       word(w);
       return true;
     }
+    if (PyTuple_Check(o)) {
+      const bool plain = PyTuple_CheckExact(o);
+      if (!plain) constants.push_back(reinterpret_cast<PyObject*>(Py_TYPE(o)));   // its fields have names
+      key.push_back(plain ? 40 : 41);
+      key.push_back(PyTuple_GET_SIZE(o));
+      if (Py_EnterRecursiveCall(" in a kernel's argument")) throw PythonErrorSet{};
+      bool known = true;
+      for (Py_ssize_t i = 0; known && i < PyTuple_GET_SIZE(o); ++i) known = add(PyTuple_GET_ITEM(o, i), kind);
+      Py_LeaveRecursiveCall();
+      return known;
+    }
+    if (PyObject* marked = constant_of(o)) {
+      key.push_back(42);
+      constants.push_back(marked);
+      return true;
+    }
     return false;
   }
+  // What a tl.constexpr holds, a jit function or a dtype: part of the code wherever it is passed. Borrowed; null: none of these.
+  static PyObject* constant_of(PyObject* o) {
+    static PyObject* const mark = checked(PyUnicode_InternFromString("__triton_constant__"));
+    PyObject* told = nullptr;
+    if (_PyObject_LookupAttr(reinterpret_cast<PyObject*>(Py_TYPE(o)), mark, &told) < 0) throw PythonErrorSet{};
+    if (!told) return nullptr;
+    const Obj name(told);
+    if (!PyUnicode_Check(told)) return o;
+    const Obj held(checked(PyObject_GetAttr(o, told)));   // the argument keeps it alive
+    return held.get();
+  }
 };
+
+// Whether two constants make the same code: equal, and 1 is neither 1.0 nor True, within tuples too.
+bool same_constant(PyObject* x, PyObject* y) {
+  if (x == y) return true;
+  if (Py_TYPE(x) != Py_TYPE(y)) return false;
+  if (PyFloat_CheckExact(x)) {
+    const double a = PyFloat_AS_DOUBLE(x), b = PyFloat_AS_DOUBLE(y);
+    return (a == b || (a != a && b != b)) && std::signbit(a) == std::signbit(b);
+  }
+  if (PyTuple_Check(x)) {
+    if (PyTuple_GET_SIZE(x) != PyTuple_GET_SIZE(y)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(x); ++i)
+      if (!same_constant(PyTuple_GET_ITEM(x, i), PyTuple_GET_ITEM(y, i))) return false;
+    return true;
+  }
+  const int equal = PyObject_RichCompareBool(x, y, Py_EQ);
+  if (equal < 0) throw PythonErrorSet{};
+  return equal;
+}
 
 const Known* find(Cache* c, const Arguments& a) {
   std::vector<Known>& all = *c->known;
@@ -256,21 +304,7 @@ const Known* find(Cache* c, const Arguments& a) {
     const Known& k = all[i];
     if (k.key != a.key || k.constants.size() != a.constants.size()) continue;
     bool same = true;
-    for (size_t j = 0; j < a.constants.size() && same; ++j) {
-      PyObject *x = k.constants[j], *y = a.constants[j];
-      if (x == y) continue;
-      if (Py_TYPE(x) != Py_TYPE(y)) {
-        same = false;
-        continue;
-      }
-      if (PyFloat_CheckExact(x) && std::signbit(PyFloat_AS_DOUBLE(x)) != std::signbit(PyFloat_AS_DOUBLE(y))) {
-        same = false;
-        continue;
-      }
-      const int equal = PyObject_RichCompareBool(x, y, Py_EQ);
-      if (equal < 0) throw PythonErrorSet{};
-      same = equal;
-    }
+    for (size_t j = 0; j < a.constants.size() && same; ++j) same = same_constant(k.constants[j], a.constants[j]);
     if (!same) continue;
     if (i) std::swap(all[0], all[i]);
     return &all[0];
@@ -283,22 +317,28 @@ void run(const triton::Kernel& kernel, const int64_t* words, int count, const in
   GilRelease release(t.facts(kernel).work * double(grid[0] * grid[1] * grid[2]) > 20000);
   t.launch(kernel, words, count, grid);
 }
+// An object as an error shows it.
+std::string text_of(PyObject* o) {
+  const Obj shown(checked(PyObject_Repr(o)));
+  const std::string s = words_of(shown.get());
+  return s.size() <= 200 ? s : s.substr(0, 200) + " ...";
+}
 // A grid of one to three numbers.
 void grid_from(PyObject* o, int64_t grid[3]) {
-  if (PyLong_Check(o)) {
-    grid[0] = whole(o);
-  } else {
-    if (!PyTuple_Check(o) && !PyList_Check(o)) raise_type("a kernel's grid is a tuple of up to three integers, not ", Py_TYPE(o)->tp_name);
-    const Obj fast(checked(PySequence_Fast(o, "grid")));
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.get());
-    if (n < 1 || n > 3) raise_value("a kernel's grid has one to three numbers, not ", int64_t(n));
-    for (Py_ssize_t i = 0; i < n; ++i) {
-      const Obj number(checked(PyNumber_Index(PySequence_Fast_GET_ITEM(fast.get(), i))));
-      grid[i] = whole(number.get());
-    }
-  }
-  for (int i = 0; i < 3; ++i)
-    if (grid[i] < 0 || grid[i] > INT32_MAX) raise_value("a kernel's grid has ", grid[i], " programs in dimension ", i, "; from 0 to 2147483647 are possible");
+  auto one = [&](PyObject* x, Py_ssize_t i) {
+    if (!PyIndex_Check(x)) raise_type("a kernel's grid is ", text_of(o), ": dimension ", int64_t(i), " is ", text_of(x), " of type ", Py_TYPE(x)->tp_name, ", not an integer");
+    const Obj number(checked(PyNumber_Index(x)));
+    int overflow = 0;
+    grid[i] = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
+    if (overflow || grid[i] < 0 || grid[i] > INT32_MAX)
+      raise_value("a kernel's grid has ", text_of(number.get()), " programs in dimension ", int64_t(i), "; from 0 to 2147483647 are possible");
+  };
+  if (PyIndex_Check(o)) return one(o, 0);
+  if (!PyTuple_Check(o) && !PyList_Check(o)) raise_type("a kernel's grid is a tuple of up to three integers, not ", text_of(o), " of type ", Py_TYPE(o)->tp_name);
+  const Obj fast(checked(PySequence_Fast(o, "grid")));
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.get());
+  if (n < 1 || n > 3) raise_value("a kernel's grid has one to three numbers, not ", int64_t(n), ": ", text_of(o));
+  for (Py_ssize_t i = 0; i < n; ++i) one(PySequence_Fast_GET_ITEM(fast.get(), i), i);
 }
 
 PyObject* fall_back(Launch* l, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
@@ -361,6 +401,24 @@ PyObject* call_launch(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
   FB_PY_END(nullptr)
 }
 
+// Raises what is wrong with an argument that kernels do not take; the name of a tuple's element says which it is.
+[[noreturn]] void refuse(PyObject* o, const std::string& name) {
+  if (PyTuple_Check(o)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
+      Arguments alone;
+      PyObject* x = PyTuple_GET_ITEM(o, i);
+      if (!alone.add(x, kPlain)) refuse(x, name + "[" + std::to_string(i) + "]");
+    }
+  }
+  if (is_tensor(o) && unwrap(o).defined() && unwrap(o).device().is_cpu())
+    raise_value("kernel argument ", name, " is no strided tensor; kernels take no others");
+  if (is_tensor(o)) raise_value("kernel argument ", name, " lies on device ", unwrap(o).device(), "; kernels here run on the CPU");
+  if (PyLong_Check(o))
+    raise(ErrorKind::overflow, text("kernel argument ", name, " is the integer ", text_of(o),
+                                    "; integers from -9223372036854775808 (int64) to 18446744073709551615 (uint64) are possible"));
+  raise_type("kernel argument ", name, " is ", text_of(o), " of type ", Py_TYPE(o)->tp_name,
+             "; tensors, numbers, truth values, None and tuples of these are possible, others as tl.constexpr");
+}
 // Arguments of a cache's call as Python bound them.
 void bind(Cache* c, PyObject* values, Arguments& a) {
   if (!PyTuple_Check(values) || PyTuple_GET_SIZE(values) != PyTuple_GET_SIZE(c->names)) raise_type("a kernel's arguments are a tuple of as many as it has parameters");
@@ -368,10 +426,12 @@ void bind(Cache* c, PyObject* values, Arguments& a) {
     PyObject* o = PyTuple_GET_ITEM(values, i);
     if (a.add(o, Kind((*c->kinds)[size_t(i)]))) continue;
     const char* name = words_of(PyTuple_GET_ITEM(c->names, i));
-    if (is_tensor(o) && unwrap(o).defined() && unwrap(o).device().is_cpu())
-      raise_value("kernel argument ", name, " is no strided tensor; kernels take no others");
-    if (is_tensor(o)) raise_value("kernel argument ", name, " lies on device ", unwrap(o).device(), "; kernels here run on the CPU");
-    raise_type("kernel argument ", name, " is of type ", Py_TYPE(o)->tp_name, "; tensors, numbers, truth values and None are possible, others as tl.constexpr");
+    if (Kind((*c->kinds)[size_t(i)]) == kConstant) {
+      const Obj type(checked(PyObject_GetAttrString(o, "dtype"))), shape(checked(PyObject_GetAttrString(o, "shape")));
+      raise_type("kernel argument ", name, " is a tl.constexpr, part of the code, and takes no tensor; a tensor of ", text_of(type.get()), " and shape ",
+                 text_of(shape.get()), " was passed. Leave the annotation out to pass a pointer to its elements");
+    }
+    refuse(o, name);
   }
   a.finish();
 }

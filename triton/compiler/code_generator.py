@@ -53,7 +53,7 @@ def assigned_names(statements):
         elif isinstance(t, (ast.Tuple, ast.List)):
             for e in t.elts:
                 target(e)
-        elif isinstance(t, ast.Starred):
+        elif isinstance(t, (ast.Starred, ast.Subscript)):
             target(t.value)
 
     for s in statements:
@@ -116,6 +116,11 @@ def alike(a, b):
     return type(a) is type(b) and [t.type for t in tensors_of(a)] == [t.type for t in tensors_of(b)]
 
 
+def named_tuple(like, parts):
+    """A tuple of these parts of the type that `like` has."""
+    return type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)
+
+
 def rebuilt(x, tensors):
     """A value like x of these tensors."""
     tensors = iter(tensors)
@@ -124,8 +129,7 @@ def rebuilt(x, tensors):
         if isinstance(x, (block_pointer, tensor_descriptor)):
             return x.rebuilt([next(tensors) for _ in x.parts()])
         if isinstance(x, tuple):
-            parts = [build(e) for e in x]
-            return type(x)(*parts) if hasattr(x, "_fields") else tuple(parts)
+            return named_tuple(x, [build(e) for e in x])
         return next(tensors)
     return build(x)
 
@@ -245,8 +249,8 @@ class Generator:
         value = unwrap(value)
         if is_number(value):
             return S.to_tensor(value)
-        if type(value) is tuple:
-            return tuple(Generator.stored(v) for v in value)
+        if isinstance(value, tuple):
+            return named_tuple(value, [Generator.stored(v) for v in value])
         return value
 
     def assign(self, target, value):
@@ -261,15 +265,40 @@ class Generator:
                 raise ValueError(f"{len(target.elts)} names are assigned {len(value)} values")
             for t, v in zip(target.elts, value):
                 self.assign(t, v)
+        elif isinstance(target, ast.Subscript):
+            self.assign(target.value, self.with_element(unwrap(self.visit(target.value)), self.index(target.slice), value))
         else:
-            raise _Unsupported("kernels assign to names only")
+            raise _Unsupported("kernels assign to names and to elements of tuples only")
+
+    def index(self, e):
+        """What stands between the brackets after a tuple, which is known when compiling."""
+        index = unwrap(self.visit(e))
+        return core._known(index, "an index of a tuple") if isinstance(index, tensor) else index
+
+    @staticmethod
+    def with_element(whole, index, value):
+        """A tuple with another element."""
+        if not isinstance(whole, tuple):
+            raise TypeError(f"elements of tuples can be assigned, not those of {whole.type if isinstance(whole, tensor) else repr(whole)}; tiles are written by tl.store")
+        if not isinstance(index, int):
+            raise TypeError(f"a tuple's element is assigned by an integer, not by {index!r} of type {type(index).__name__}")
+        if not -len(whole) <= index < len(whole):
+            raise IndexError(f"element {index} of a tuple of {len(whole)} elements is assigned")
+        parts = list(whole)
+        parts[index] = value
+        return named_tuple(whole, parts)
 
     def do_Turn(self, s):
         self.assign(s.targets[0], s.turn)
 
     def do_AugAssign(self, s):
+        if isinstance(s.target, ast.Subscript):
+            whole, index = unwrap(self.visit(s.target.value)), self.index(s.target.slice)
+            value = self.stored(self.binary(type(s.op), whole[index], self.visit(s.value)))
+            self.assign(s.target.value, self.with_element(whole, index, value))
+            return
         if not isinstance(s.target, ast.Name):
-            raise _Unsupported("kernels assign to names only")
+            raise _Unsupported("kernels assign to names and to elements of tuples only")
         left = self.name(s.target.id)
         self.scope[s.target.id] = self.stored(self.binary(type(s.op), left, self.visit(s.value)))
 

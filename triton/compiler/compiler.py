@@ -15,6 +15,8 @@ from .errors import CompilationError
 VECTOR_REGISTERS = 16
 
 KernelMetadata = collections.namedtuple("KernelMetadata", ["name", "shared", "num_warps", "num_stages", "num_ctas", "target", "debug"])
+# Codes of arguments in TritonCache.key: a tuple's number of elements and their codes follow its own.
+TUPLE, NAMED_TUPLE, CONSTANT = 40, 41, 42
 _dtypes = {}
 
 
@@ -31,7 +33,19 @@ def torch_dtypes():
 
 def _kinds(values):
     """Arguments as an error tells of them: a tensor by its type, an integer by itself (1 is compiled in)."""
-    return ", ".join(str(v.dtype) if hasattr(v, "dtype") else repr(v) for v in values)
+    return ", ".join(f"({_kinds(v)})" if isinstance(v, tuple) else str(v.dtype) if hasattr(v, "dtype") else repr(v) for v in values)
+
+
+def _named_tuple(like, parts):
+    """A tuple of these parts of the type that `like` has."""
+    return tuple(parts) if type(like) is tuple else type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)
+
+
+def _without_memory(v):
+    """An argument as it is kept: tensors of the call need not live on; of them the type is told."""
+    if isinstance(v, tuple):
+        return _named_tuple(v, [_without_memory(e) for e in v])
+    return SimpleNamespace(dtype=v.dtype) if hasattr(v, "dtype") else v
 
 
 class CompiledKernel:
@@ -116,29 +130,37 @@ def compile_kernel(fn, values, options, interpreted=False):
     start = time.perf_counter()
     g = Generator(fn.__name__, debug=fn.debug or bool(options.get("debug")))
     made_for = fn.cache.key(values)
-    count = sum(n not in fn.constexpr_names for n in fn.arg_names)
-    key, areas = iter(made_for[:count]), enumerate(made_for[count:])
+    codes = iter(made_for)
+
+    def coded(value):
+        """The code of an argument, or those of a tuple's elements: what TritonCache.key begins with."""
+        code = next(codes)
+        return [coded(e) for _, e in zip(range(next(codes)), value)] if code in (TUPLE, NAMED_TUPLE) else code
+
+    kinds = {name: coded(value) for name, value in zip(fn.arg_names, values) if name not in fn.constexpr_names}
+    areas = enumerate(codes)   # of tensors, in the order of the arguments
     large = fn.cache.large(values)
+
+    def parameter(name, value, code):
+        if isinstance(code, list):
+            return _named_tuple(value, [parameter(f"{name}[{i}]", v, c) for i, (v, c) in enumerate(zip(value, code))])
+        if code >= 1000:
+            element = torch_dtypes().get(value.dtype)
+            if element is None:
+                raise TypeError(f"argument {name} of kernel {fn.__name__} is a tensor of {value.dtype}, which kernels here do not take")
+            number, area = next(areas)
+            return tensor(g.program.parameter("address", area, large >> number & 1), T.pointer_type(element, const=name in fn.const_names))
+        if code == CONSTANT:
+            return T.unwrap(value)
+        if code == 1:
+            return None
+        if code == 10:
+            return S.number(1, T.int32)
+        t = {2: T.int1, 11: T.int32, 12: T.int64, 13: T.uint64, 20: T.float32}[code]
+        return tensor(g.program.parameter(t.elem, -1), t)
+
     with compiling(g):
-        scope = {}
-        for name, value in zip(fn.arg_names, values):
-            if name in fn.constexpr_names:
-                scope[name] = T.unwrap(value)
-                continue
-            code = next(key)
-            if code >= 1000:
-                element = torch_dtypes().get(value.dtype)
-                if element is None:
-                    raise TypeError(f"argument {name} of kernel {fn.__name__} is a tensor of {value.dtype}, which kernels here do not take")
-                number, area = next(areas)
-                scope[name] = tensor(g.program.parameter("address", area, large >> number & 1), T.pointer_type(element))
-            elif code == 1:
-                scope[name] = None
-            elif code == 10:
-                scope[name] = S.number(1, T.int32)
-            else:
-                t = {2: T.int1, 11: T.int32, 12: T.int64, 13: T.uint64, 20: T.float32}[code]
-                scope[name] = tensor(g.program.parameter(t.elem, -1), t)
+        scope = {name: T.unwrap(value) if name in fn.constexpr_names else parameter(name, value, kinds[name]) for name, value in zip(fn.arg_names, values)}
         g.run(fn, scope)
     if g.read:
         fn.read = {**fn.read, **g.read}   # another thread may be looking at it
@@ -149,8 +171,6 @@ def compile_kernel(fn, values, options, interpreted=False):
     except RuntimeError as e:
         raise CompilationError(fn.src, fn.tree, str(e), fn.filename, fn.first_line, fn.__name__) from e
     kernel = CompiledKernel(fn, capsule, facts, options, ir, front)
-    # Tensors of the call need not live on; of them the type is told.
-    kernel.values = tuple(SimpleNamespace(dtype=v.dtype) if hasattr(v, "dtype") and name not in fn.constexpr_names else v
-                          for name, v in zip(fn.arg_names, values))
+    kernel.values = tuple(v if name in fn.constexpr_names else _without_memory(v) for name, v in zip(fn.arg_names, values))
     kernel.made_for = made_for
     return kernel

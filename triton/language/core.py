@@ -166,6 +166,22 @@ def expand_dims(input, axis):
     return input
 
 
+@builtin
+def unsqueeze(x, dim):
+    """A tile with a new dimension of size 1 at dim."""
+    return expand_dims(x, dim)
+
+
+@builtin
+def squeeze(x, dim):
+    """A tile without dimension dim, which has size 1."""
+    x = to_tensor(x)
+    d = _axis(dim, len(x.shape), "squeeze")
+    if x.shape[d] != 1:
+        raise ValueError(f"squeeze: dimension {d} of a tensor of shape {list(x.shape)} has size {x.shape[d]}, not 1")
+    return reshape(x, x.shape[:d] + x.shape[d + 1:]) if len(x.shape) > 1 else x.item()
+
+
 @member
 def reshape(input, *shape, can_reorder=False):
     """The elements in row-major order in another shape."""
@@ -304,6 +320,11 @@ def load(pointer, mask=None, other=None, boundary_check=(), padding_option="", c
     return _cast(r, element, bitcast=True) if element.is_ptr() else r
 
 
+def _changeable(pointer, what):
+    if pointer.dtype.is_const():
+        raise ValueError(f"{what} changes memory through a pointer of type {pointer.type}, whose argument is annotated tl.const")
+
+
 @builtin
 def store(pointer, value, mask=None, boundary_check=(), cache_modifier="", eviction_policy=""):
     """Writes value where the pointers lead and the mask is true."""
@@ -317,6 +338,7 @@ def store(pointer, value, mask=None, boundary_check=(), cache_modifier="", evict
         return store(p, value, m)
     if not isinstance(pointer, tensor) or not pointer.dtype.is_ptr():
         raise ValueError(f"store takes a pointer, not {pointer.type if isinstance(pointer, tensor) else pointer!r}")
+    _changeable(pointer, "store")
     element = pointer.dtype.element_ty
     value = _fits_pointer(to_tensor(value), pointer, "the value")
     value = _cast(_cast(value, element), T.int64, bitcast=True) if element.is_ptr() else _cast(value, element)
@@ -446,6 +468,7 @@ def store_tensor_descriptor(desc, offsets, value):
 def _atomic(kind, pointer, val, mask, expected=None):
     if not isinstance(pointer, tensor) or not pointer.dtype.is_ptr():
         raise ValueError(f"atomics take a pointer, not {pointer!r}")
+    _changeable(pointer, "an atomic")
     element = pointer.dtype.element_ty
     val = _cast(_fits_pointer(to_tensor(val), pointer, "the value"), element)
     if element.is_bool():
@@ -483,6 +506,39 @@ atomic_xchg = _atomic_function("atomic_xchg", 6, "Puts val in memory.")
 def atomic_cas(pointer, cmp, val, sem=None, scope=None):
     """Puts val where cmp stands. Returns what stood there before."""
     return _atomic(7, pointer, val, None, cmp)
+
+
+def _order_of_memory(name, sem, scope, possible):
+    for what, given, known in (("sem", unwrap(sem), possible), ("scope", unwrap(scope), ("gpu", "cta", "sys"))):
+        if given is not None and given not in known:
+            raise ValueError(f"{name}: {what} is {given!r}; {', '.join(map(repr, known))} are possible")
+
+
+@member
+def atomic_load(pointer, mask=None, sem=None, scope=None):
+    """What stands in memory, read in one piece after what other programs wrote before; 0 where mask is false."""
+    _order_of_memory("atomic_load", sem, scope, ("acquire", "relaxed"))
+    if not isinstance(pointer, tensor) or not pointer.dtype.is_ptr():
+        raise ValueError(f"atomic_load takes a pointer, not {pointer!r}")
+    element = pointer.dtype.element_ty
+    bits = {16: None, 32: T.int32, 64: T.int64}.get(element.primitive_bitwidth)
+    if bits is None:
+        raise NotImplementedError(f"atomic_load of {element} is not there; types of 32 and 64 bits are")
+    pointer = _cast(pointer, pointer_type(bits), bitcast=True)
+    return _cast(_atomic(4, pointer, 0, mask), element, bitcast=True)   # or with no bits
+
+
+@member
+def atomic_store(pointer, val, mask=None, sem=None, scope=None):
+    """Writes val in one piece where mask is true."""
+    _order_of_memory("atomic_store", sem, scope, ("release", "relaxed"))
+    _atomic(6, pointer, val, mask)
+
+
+@member
+def atomic_poll(pointer, expected_value, sem=None, scope=None, timeout_ns=None):
+    """Not there: raises NotImplementedError."""
+    raise NotImplementedError("atomic_poll is not there: programs on the CPU do not all run at once, so one that waits for another may wait forever")
 
 
 # ---- mathematics ----
@@ -746,12 +802,29 @@ def dot(input, other, acc=None, input_precision=None, allow_tf32=None, max_num_i
 
 
 @builtin
+def map_elementwise(scalar_fn, *args, pack=1):
+    """scalar_fn of every element of tiles. One lane after another may branch in Triton; here scalar_fn is computed on whole tiles,
+    so it is made of operators of elements, tl.where in place of `if`."""
+    if int(_known(pack, "pack")) != 1:
+        raise NotImplementedError(f"map_elementwise with pack={unwrap(pack)} is not there; pack=1 is")
+    if not args:
+        raise TypeError("map_elementwise takes a function and tensors")
+    xs = broadcast_all(*map(to_tensor, args))
+    out = generator().call(unwrap(scalar_fn), xs)
+    for r in out if isinstance(out, tuple) else (out,):
+        if isinstance(r, tensor) and r.shape not in ((), xs[0].shape):
+            raise ValueError(f"map_elementwise: the function of one element gave {r.type} for tiles of shape {list(xs[0].shape)}")
+    full_size = [S.broadcast_to(to_tensor(r), xs[0].shape) for r in (out if isinstance(out, tuple) else (out,))]
+    return tuple(full_size) if isinstance(out, tuple) else full_size[0]
+
+
+@builtin
 def dot_scaled(*args, **kwargs):
     """Not there: raises NotImplementedError."""
     raise NotImplementedError("dot_scaled is not there: the CPU has no microscaled types")
 
 
-@builtin
+@member
 def histogram(input, num_bins, mask=None):
     """How often each of the numbers 0 .. num_bins - 1 is in input, int32."""
     operands = [to_tensor(input)]
@@ -856,6 +929,14 @@ def inline_asm_elementwise(*args, **kwargs):
     raise NotImplementedError("inline_asm_elementwise is not there: kernels are not made for a GPU's assembly")
 
 
+@builtin
+def expect_zero(x, mask):
+    """x; in debug mode the launch raises RuntimeError where mask is true and x is not 0."""
+    x = to_tensor(x)
+    device_assert(S.logical_or(S.eq(x, 0), S.logical_not(mask)), "a value is not 0 where expect_zero says so")
+    return x
+
+
 # ---- iterators ----
 class range:
     """for i in tl.range(...): a loop of the kernel; the hints say nothing to a CPU."""
@@ -885,4 +966,5 @@ for _f in (range, static_range, condition):
     _f.__triton_builtin__ = True
 dtype.__triton_builtin__ = constexpr.__triton_builtin__ = True
 pointer_type.__triton_builtin__ = True
-tensor.advance = advance
+tensor.advance, tensor.store = advance, store
+to_tensor.__triton_builtin__ = True

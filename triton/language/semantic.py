@@ -1,5 +1,6 @@
 """Values of kernels: tensors (scalars and tiles), their promotion and arithmetic, as nodes of the program being compiled."""
 import numbers
+import operator
 import struct
 import threading
 
@@ -358,9 +359,7 @@ def truediv(a, b):
 
 
 def floordiv(a, b):
-    x, y = promoted(a, b, division=True, what="//")
-    if not x.dtype.is_int():
-        raise TypeError(f"// takes integers, not {x.dtype}")
+    x, y = integers(a, b, "//", division=True)
     return _folded(a, b, lane("div", x.dtype, x, y), lambda p, q: 0 if q == 0 else int(p / q) if abs(p) < 2 ** 50 else abs(p) // abs(q) * (1 if (p < 0) == (q < 0) else -1))
 
 
@@ -380,13 +379,27 @@ def neg(a):
     return lane("neg", a.dtype, a)
 
 
+def kinds_of(a, b):
+    """Two operands as an error tells of them: a number with its value."""
+    return " and ".join(str(x.type) if isinstance(x, tensor) else f"the number {x!r}" for x in map(unwrap, (a, b)))
+
+
+def integers(a, b, symbol, division=False):
+    """promoted, of integers."""
+    x, y = promoted(a, b, division=division, what=symbol)
+    if not x.dtype.is_int():
+        raise TypeError(f"{symbol} takes integers, not operands of type {kinds_of(a, b)}")
+    return x, y
+
+
 def bitwise(name, symbol):
     def f(a, b):
-        x, y = promoted(a, b, what=symbol)
-        if not x.dtype.is_int():
-            raise TypeError(f"{symbol} takes integers, not {x.dtype}")
-        return lane(name, x.dtype, x, y)
+        x, y = integers(a, b, symbol)
+        return _folded(a, b, lane(name, x.dtype, x, y), _BITS[name]) if name in _BITS else lane(name, x.dtype, x, y)
     return f
+
+
+_BITS = {"bit_and": operator.and_, "bit_or": operator.or_, "bit_xor": operator.xor}
 
 
 bit_and, bit_or, bit_xor = bitwise("bit_and", "&"), bitwise("bit_or", "|"), bitwise("bit_xor", "^")
@@ -394,9 +407,7 @@ shl = bitwise("shl", "<<")
 
 
 def shr(a, b):
-    x, y = promoted(a, b, what=">>")
-    if not x.dtype.is_int():
-        raise TypeError(f">> takes integers, not {x.dtype}")
+    x, y = integers(a, b, ">>")
     return lane("sar" if x.dtype.is_int_signed() else "shr", x.dtype, x, y)
 
 

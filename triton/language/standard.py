@@ -142,6 +142,12 @@ def sort(x, dim=None, descending=False):
     return make("sort", x.dtype, x.shape, [x], imm=int(bool(unwrap(descending))))
 
 
+@builtin
+def bitonic_merge(x, dim=None, descending=False):
+    """A bitonic sequence (rising, then falling, or turned round) along the last dimension in order."""
+    return sort(x, dim, descending)
+
+
 @member
 def topk(x, k, dim=None):
     """The k greatest elements along the last dimension, in falling order."""

@@ -1,8 +1,11 @@
 """dtype, pointer_type and block_type, and constexpr."""
+import enum
 
 
 class dtype:
     """A type of numbers; `fp32`, `int64` and so on."""
+
+    __triton_constant__ = True   # part of the code where a launch is given one
 
     SINT_TYPES = ["int8", "int16", "int32", "int64"]
     UINT_TYPES = ["int1", "uint8", "uint16", "uint32", "uint64"]
@@ -58,6 +61,38 @@ class dtype:
         """0 truth values, 1 integers, 2 floats."""
         return 0 if self.is_bool() else 1 if self.is_int() else 2
 
+    class SIGNEDNESS(enum.Enum):
+        SIGNED = 0
+        UNSIGNED = 1
+
+    class KIND(enum.Enum):
+        BOOLEAN = 0
+        INTEGRAL = 1
+        FLOATING = 2
+
+    def is_fp8e4nv(self): return self.name == "fp8e4nv"
+    def is_fp8e4b8(self): return self.name == "fp8e4b8"
+    def is_fp8e4b15(self): return self.name == "fp8e4b15"
+    def is_fp8e5(self): return self.name == "fp8e5"
+    def is_fp8e5b16(self): return self.name == "fp8e5b16"
+
+    @staticmethod
+    def is_dtype(name):
+        """Whether there is a dtype of that name."""
+        return name in dtype.SINT_TYPES + dtype.UINT_TYPES + dtype.FP_TYPES + ["void"]
+
+    def with_element_ty(self, element_ty):
+        """The same kind of type of other elements: of a number, that one."""
+        return element_ty
+
+    def mangle(self):
+        """The type as a part of a name: i32, u8, fp32, Pfp16, i32S4_2S."""
+        return f"{'i' if self.is_int_signed() else 'u'}{self.primitive_bitwidth}" if self.is_int() else "V" if self.is_void() else self.name
+
+    def codegen_name(self):
+        """The type as source text of the language has it: float32, bfloat16, int32."""
+        return f"float{self.name[2:]}" if self.name.startswith("fp") else "bfloat16" if self.is_bf16() else self.name
+
     def get_int_max_value(self):
         return (1 << (self.primitive_bitwidth - self.is_int_signed())) - 1
 
@@ -87,7 +122,7 @@ class pointer_type(dtype):
         self.element_ty = getattr(element_ty, "value", element_ty)
         self.address_space = address_space
         self.const = const
-        self.name = f"pointer<{self.element_ty}>"
+        self.name = f"{'const_' if const else ''}pointer<{self.element_ty}>"
         self.primitive_bitwidth = self.int_bitwidth = 64
         self.itemsize = 8
 
@@ -96,6 +131,8 @@ class pointer_type(dtype):
     def is_ptr(self): return True
     def is_const(self): return self.const
     def kind(self): return 3
+    def mangle(self): return "P" + self.element_ty.mangle()
+    def with_element_ty(self, element_ty): return pointer_type(element_ty, self.address_space, self.const)
     def __eq__(self, other): return isinstance(other, pointer_type) and self.element_ty == other.element_ty
     def __hash__(self): return hash(self.name)
     def __repr__(self): return self.name
@@ -120,6 +157,8 @@ class block_type(dtype):
     def elem(self): return self.element_ty.elem
 
     def is_block(self): return True
+    def mangle(self): return f"{self.element_ty.mangle()}S{'_'.join(map(str, self.shape))}S"
+    def with_element_ty(self, element_ty): return block_type(element_ty, self.shape)
     def get_block_shapes(self): return self.shape
     def kind(self): return self.element_ty.kind()
     def __eq__(self, other): return isinstance(other, block_type) and self.element_ty == other.element_ty and self.shape == other.shape
@@ -129,6 +168,8 @@ class block_type(dtype):
 
 class constexpr:
     """A value known when a kernel is compiled. As an annotation it says that of an argument."""
+
+    __triton_constant__ = "value"   # what a launch compiles in
 
     def __init__(self, value):
         while isinstance(value, constexpr):
@@ -146,6 +187,56 @@ class constexpr:
     def __neg__(self): return constexpr(-self.value)
     def __pos__(self): return constexpr(+self.value)
     def __invert__(self): return constexpr(~self.value)
+
+
+class const:
+    """As an annotation it says that an argument is a pointer that the kernel only reads from: a store through it is refused."""
+
+
+class tuple_type:
+    """The types of a tuple's elements, with their names where it has named ones."""
+
+    def __init__(self, types, fields=None):
+        self.types, self.fields = list(types), list(fields) if fields is not None else None
+        names = [str(t) for t in self.types] if fields is None else [f"{f}:{t}" for f, t in zip(fields, self.types)]
+        self.name = f"[{','.join(names)}]"
+
+    def __str__(self): return self.name
+    __repr__ = __str__
+    def __iter__(self): return iter(self.types)
+    def __getitem__(self, i): return self.types[i]
+    def __eq__(self, other): return type(other) is tuple_type and self.types == other.types and self.fields == other.fields
+    def __hash__(self): return hash(self.name)
+    def mangle(self): return "T" + "_".join(t.mangle() for t in self.types) + "T"
+
+
+class constexpr_type:
+    """The type of what a tl.constexpr holds: the value itself."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __repr__(self): return f"constexpr_type[{self.value}]"
+    def __eq__(self, other): return type(other) is constexpr_type and self.value == other.value
+    def __hash__(self): return hash(self.value)
+    def mangle(self): return repr(self)
+
+
+_SHORT_NAMES = {"i1": "int1", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u1": "int1", "u8": "uint8", "u16": "uint16", "u32": "uint32",
+                "u64": "uint64", "f16": "fp16", "f32": "fp32", "f64": "fp64", "B": "int1"}
+
+
+def str_to_ty(name, c):
+    """The type that a signature says: "i32", "fp32", "*fp16", "*ku8" (of constant data), "constexpr" (c is its value), tuples of these."""
+    if isinstance(name, tuple):
+        return tuple_type([str_to_ty(n, c[i] if isinstance(c, (tuple, list)) and i < len(c) else None) for i, n in enumerate(name)], getattr(name, "_fields", None))
+    if name.startswith("*"):
+        of = name[1:]
+        const_data = of.startswith("k")
+        return pointer_type(str_to_ty(of[const_data:], c), const=const_data)
+    if name == "constexpr":
+        return constexpr_type(c)
+    return dtype(_SHORT_NAMES.get(name, name))
 
 
 def unwrap(x):

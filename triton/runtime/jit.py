@@ -9,7 +9,7 @@ from torch import _C
 
 from ..compiler.compiler import compile_kernel
 from ..compiler.jumps import without_jumps
-from ..language.types import constexpr, dtype, unwrap
+from ..language.types import const, constexpr, dtype, unwrap
 
 _OPTIONS = {"num_warps", "num_stages", "num_ctas", "maxnreg", "debug", "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl", "ir_override",
             "sanitize_overflow", "instrumentation_mode"}
@@ -86,7 +86,10 @@ def _plain(x):
 
 def _argument(x):
     """What a launch takes for x."""
-    x = unwrap(x)
+    if type(x) is tuple:
+        return tuple(map(_argument, x))
+    if isinstance(x, tuple):
+        return type(x)(*map(_argument, x)) if hasattr(x, "_fields") else type(x)(map(_argument, x))
     if isinstance(x, (MockTensor, TensorWrapper)):
         import torch
         from ..compiler.compiler import torch_dtypes
@@ -108,6 +111,7 @@ class JITFunction(KernelInterface):
     """A Python function whose calls from the host are launches and whose calls from kernels are written in place."""
 
     __triton_jit__ = True
+    __triton_constant__ = True   # part of the code where a launch is given one
 
     def __init__(self, fn, version=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None, noinline=None, repr=None, launch_metadata=None):
         self.fn = fn
@@ -129,6 +133,8 @@ class JITFunction(KernelInterface):
         self._tree = None
         self.globals = self.__globals__ = fn.__globals__
         self.constexpr_names = {n for n, p in self.signature.parameters.items() if self._is_constexpr(p.annotation)}
+        self.const_names = {n for n, p in self.signature.parameters.items() if p.annotation is const or isinstance(p.annotation, str) and
+                            p.annotation.replace(" ", "").rsplit(".", 1)[-1] == "const"}
         self.constexprs = [i for i, n in enumerate(self.arg_names) if n in self.constexpr_names]
         unspecialized = {self.arg_names[x] if isinstance(x, int) else x for x in (do_not_specialize or ())}
         self.do_not_specialize = do_not_specialize or []
