@@ -424,7 +424,8 @@ void tell_place(const Tensor& t, const Tensor& place) {
 }
 
 Tensor detach(const Tensor& t) {
-  if ((t->flags | tls.layers) & kPython) [[unlikely]] {  // a class or a mode of Python's decides what that is
+  // Of a level of a transform only this level's history is left behind: what is wrapped keeps that of the levels outside.
+  if (((t->flags | tls.layers) & kPython) && !t->wrapped) [[unlikely]] {  // a class or a mode of Python's decides what that is
     BelowAutograd below;
     return op<"detach">(t);
   }

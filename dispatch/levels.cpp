@@ -112,6 +112,13 @@ void run_wrapped(const OpEntry& op, const Value* args, Results& out, Flags) {
     return op.invoke(op, inner.v.data(), out);
   }
   const Level* l = level.get();
+  if (l->kind == LevelKind::batch) {  // a composite that modes of Python's see: no argument is of this level, or its body runs here
+    bool here = false;
+    each_tensor(op, args, [&](size_t, const Tensor& t) { here |= at_level(t, l); });
+    if (here) return op.card->body(op, args, out);
+    Outside outside(*l);
+    return op.invoke(op, args, out);
+  }
   Rewritten inner(op, args, [&](const Tensor& t) { return at_level(t, l) ? unwrap(t) : t; });
   Results r;
   const bool geometry = op.form == OpForm::inplace && op.card->kind == CardKind::view;
@@ -383,7 +390,16 @@ bool run_factory_at_level(const OpEntry& op, const Value* args, Results& out) {
   if (f == Factory::none) return false;
   const Tensor self = f == Factory::plain ? Tensor() : settled(args[0].tensor());
   const bool here = self.defined() && at_level(self, level.get());
-  if (!here && level->kind == LevelKind::batch) return false;
+  if (!here && level->kind == LevelKind::batch) {
+    if (!self.defined() || !self->wrapped) return false;
+    // Like a tensor from further out, which may be the batch of a level there: what its examples are written to in place has to be that too.
+    SmallVec<Value, 8> v;
+    for (size_t i = 0; i < op.schema.args.size(); ++i) v.push_back(args[i]);
+    v[0] = Value(self);
+    Outside outside(*level);
+    op.invoke(op, v.data(), out);
+    return true;
+  }
   int64_t batch_dim = -1;
   const Tensor inner = here ? unwrap(self, &batch_dim) : self;
   SmallVec<Value, 8> v;
