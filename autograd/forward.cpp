@@ -6,6 +6,7 @@
 #include "core/fork_mutex.h"
 #include "dispatch/call.h"
 #include "dispatch/card.h"
+#include "dispatch/levels.h"
 #include "dispatch/thread_state.h"
 
 namespace fb {
@@ -261,6 +262,12 @@ bool forward_invoke_inplace(const OpEntry& op, const Value* args, Results& out) 
       v.push_back(Value(old[i]));
     } else v.push_back(args[i]);
   }
+  // What is recorded of the rule keeps tangents, and self's is written over below.
+  if (has_rule && tls.grad_enabled && t.one[0].defined()) {
+    const Tensor mine = t.one[0];
+    for (Tensor& x : t.one)
+      if (x.defined() && same_storage(x, mine)) x = fb::op<"clone">(x);
+  }
   op.invoke(op, args, out);
   if (!has_rule) {  // zero_, fill_ with a number, random values: nothing of the past remains
     if (!t.one[0].defined()) return true;
@@ -269,7 +276,9 @@ bool forward_invoke_inplace(const OpEntry& op, const Value* args, Results& out) 
     return true;
   }
   GradList d = apply_jvp(f, v.data(), t, out);
-  write_tangent(self, d.empty() ? Tensor() : d[0]);
+  Tensor tangent = d.empty() ? Tensor() : std::move(d[0]);
+  if (tangent.defined() && shares_memory(tangent, t)) tangent = fb::op<"clone">(tangent);  // copy_ gives that of its source as it is
+  write_tangent(self, tangent);
   if (const AutogradMeta* m = find_meta(self); m && m->grad_fn && self->dual) m->grad_fn->result_tangent(0, tangent_of(self));
   return true;
 }

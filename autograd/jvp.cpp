@@ -174,6 +174,8 @@ GradList along_vjp(const OpEntry& op, const Value* args, const Tangents& t, cons
   for (size_t i = 0; i < op.schema.args.size(); ++i)
     if (t.one[i].defined() || !t.lists[i].empty()) needed |= uint64_t(1) << i;
   needed &= rule.wrt;
+  for (int i = 0; i < rule.count; ++i)
+    if (rule.each[i].zero) needed &= ~rule.each[i].wrt;
   if (!needed) return d;
   const bool again = wants_history(args, t, op);
   const OuterGradMode outer;

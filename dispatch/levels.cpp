@@ -17,6 +17,8 @@ struct Innermost {
 };
 thread_local Innermost innermost;
 
+thread_local std::vector<Ref<Level>> aside;
+
 void set_innermost(Ref<Level> level) {
   if (level) tls.layers = Flags(tls.layers | kWrapped);
   else tls.layers = Flags(tls.layers & ~kWrapped);
@@ -105,10 +107,17 @@ void claim_written(const OpEntry& op, const Value* args, const Ref<Level>& level
 }
 
 // A call at a level of derivatives, below its autograd.
-void run_wrapped(const OpEntry& op, const Value* args, Results& out, Flags) {
+void run_wrapped(const OpEntry& op, const Value* args, Results& out, Flags flags) {
   const Ref<Level> level = innermost.level;
-  if (!level) {  // wrappers of no level that is open
+  if (!level) {  // wrappers of levels that are over, or that were set aside
     const Rewritten inner(op, args, [](const Tensor& t) { return settled(t); });
+    bool alive = false;
+    each_tensor(op, inner.v.data(), [&](size_t, const Tensor& t) {
+      if (!t->wrapped) return;
+      alive = true;
+      if (aside.empty() || !(flags & kPython)) raise_escaped(t);
+    });
+    if (alive) return python_layer(op, inner.v.data(), out, Flags(flags & ~kWrapped));
     return op.invoke(op, inner.v.data(), out);
   }
   const Level* l = level.get();
@@ -197,6 +206,17 @@ void leave_level(const Ref<Level>& level) {
   }
   level->alive = false;
   set_innermost(level->outer);
+}
+
+void set_levels_aside() {
+  aside.push_back(innermost.level);
+  set_innermost({});
+}
+
+void take_levels_back() {
+  FB_CHECK(!aside.empty(), "levels of transforms were taken back that nobody set aside");
+  set_innermost(std::move(aside.back()));
+  aside.pop_back();
 }
 
 Tensor wrap_at(const Ref<Level>& level, const Tensor& inner, int64_t batch_dim) {
@@ -329,7 +349,7 @@ bool run_at_level(const OpEntry& op, const Value* args, Results& out) {
   each_tensor(op, args, [&](size_t, const Tensor& t) {
     const Wrapped* w = wrapped_in(t);
     if (w && !w->level->alive) over = true;
-    else if (w && w->level->depth > depth) raise_escaped(t);
+    else if (w && w->level->depth > depth && aside.empty()) raise_escaped(t);
     else if (w && w->level.get() == level.get()) here = true;
     else if (t->flags & (kRequiresGrad | kTrackedView | kDual)) foreign = true;
   });

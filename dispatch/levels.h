@@ -83,6 +83,11 @@ class OuterGradMode {
   int8_t before_;
 };
 
+// Until they are taken back no level is open on this thread, and what runs is at none. Tensors of the levels set aside are to
+// classes and modes of Python's as others are; they have a shape, and no elements that could be computed with.
+void set_levels_aside();
+void take_levels_back();
+
 // Runs what follows outside of `level`.
 class Outside {
  public:

@@ -143,6 +143,7 @@ template <int I> struct maybe_tangent {
 struct VjpEach {
   uint64_t wrt, saves_in, saves_out, saves_meta;
   void (*run)(VjpView&);
+  bool zero = false;  // what it gives is zeros, whatever the elements are
 };
 struct VjpRule {
   const VjpEach* each;
@@ -168,6 +169,10 @@ template <int I, auto F> struct wrt {
       v.result[I] = S::template call<F>(v);
   }
   static constexpr VjpEach each{uint64_t(1) << I, S::in, S::out, S::meta, &run};
+};
+// F gives zeros for argument I: its tangent reaches no result. Elements need not be asked, which what is traced does not have.
+template <int I, auto F> struct wrt_zero : wrt<I, F> {
+  static constexpr VjpEach each{wrt<I, F>::each.wrt, wrt<I, F>::each.saves_in, wrt<I, F>::each.saves_out, wrt<I, F>::each.saves_meta, &wrt<I, F>::run, true};
 };
 // F gives the gradients of several arguments at once, in this order.
 template <auto F, int... I> struct joint {

@@ -203,6 +203,19 @@ PyObject* py_outside(PyObject*, PyObject* args) {
   FB_PY_END(nullptr)
 }
 
+PyObject* py_set_aside(PyObject*, PyObject*) {
+  FB_PY_BEGIN
+  set_levels_aside();
+  Py_RETURN_NONE;
+  FB_PY_END(nullptr)
+}
+PyObject* py_take_back(PyObject*, PyObject*) {
+  FB_PY_BEGIN
+  take_levels_back();
+  Py_RETURN_NONE;
+  FB_PY_END(nullptr)
+}
+
 PyMethodDef functions[] = {
     {"_vmap_increment_nesting", py_enter_vmap, METH_VARARGS, "_vmap_increment_nesting(batch_size, randomness) -> level"},
     {"_vmap_decrement_nesting", py_leave, METH_NOARGS, nullptr},
@@ -218,6 +231,8 @@ PyMethodDef functions[] = {
     {"_set_tangent", py_set_tangent, METH_VARARGS, nullptr},
     {"_get_tangent", py_get_tangent, METH_VARARGS, nullptr},
     {"_outside", py_outside, METH_VARARGS, nullptr},
+    {"_set_levels_aside", py_set_aside, METH_NOARGS, "No level is open until _take_levels_back()."},
+    {"_take_levels_back", py_take_back, METH_NOARGS, nullptr},
     {"_level_info", py_level_info, METH_NOARGS, nullptr},
     {"is_batchedtensor", py_is_batched, METH_O, "Whether a tensor stands for one example within torch.vmap."},
     {"is_gradtrackingtensor", py_is_grad_tracking, METH_O, "Whether a tensor is of a level where torch.func takes derivatives."},

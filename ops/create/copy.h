@@ -19,7 +19,7 @@ struct copy_ : direct<copy_> {
   }
   static Tensor d_self(grad<0> g) { return op<"zeros_like">(g); }
   static Tensor d_src(grad<0> g) { return g; }
-  using vjp = rules<wrt<0, d_self>, wrt<1, d_src>>;
+  using vjp = rules<wrt_zero<0, d_self>, wrt<1, d_src>>;
   static constexpr auto doc = R"(copy_(src, non_blocking=False) -> Tensor
 
 Writes the elements of src, broadcast to self's shape and converted to self's type, into self. Memory that both share is

@@ -14,7 +14,7 @@ struct fill_tensor_ : direct<fill_tensor_> {
   }
   static Tensor d_self(grad<0> g) { return op<"zeros_like">(g); }
   static Tensor d_value(grad<0> g) { return op<"sum">(g); }
-  using vjp = rules<wrt<0, d_self>, wrt<1, d_value>>;
+  using vjp = rules<wrt_zero<0, d_self>, wrt<1, d_value>>;
 };
 FB_CARD(fill_tensor_)
 
@@ -28,7 +28,7 @@ struct fill_ : direct<fill_> {
     check_fits("fill_", value, rounds ? DType::f64 : self.dtype());
   }
   static Tensor d_self(grad<0> g) { return op<"zeros_like">(g); }
-  using vjp = rules<wrt<0, d_self>>;
+  using vjp = rules<wrt_zero<0, d_self>>;
   static constexpr auto doc = R"(fill_(value) -> Tensor
 
 Writes value, a number or a tensor without dimensions, to every element.)";
@@ -40,7 +40,7 @@ struct zero_ : direct<zero_> {
   static constexpr bool lazy_bits = true;
   static void check(const Tensor&) {}
   static Tensor d_self(grad<0> g) { return op<"zeros_like">(g); }
-  using vjp = rules<wrt<0, d_self>>;
+  using vjp = rules<wrt_zero<0, d_self>>;
 };
 FB_CARD(zero_)
 
@@ -51,7 +51,7 @@ struct fill_tensor : lowered<fill_tensor> {
   static Tensor lowering(const Tensor& self, const Tensor& value) { return op<"fill_">(op<"empty_like">(self), value); }
   static Tensor d_self(grad<0> g) { return op<"zeros_like">(g); }
   static Tensor d_value(grad<0> g) { return op<"sum">(g); }
-  using vjp = rules<wrt<0, d_self>, wrt<1, d_value>>;
+  using vjp = rules<wrt_zero<0, d_self>, wrt<1, d_value>>;
 };
 FB_CARD(fill_tensor)
 
@@ -61,7 +61,7 @@ struct fill : lowered<fill> {
   static constexpr auto grad_name = "FillBackward0";
   static Tensor lowering(const Tensor& self, const Scalar& value) { return op<"fill_">(op<"empty_like">(self), value); }
   static Tensor d_self(grad<0> g) { return op<"zeros_like">(g); }
-  using vjp = rules<wrt<0, d_self>>;
+  using vjp = rules<wrt_zero<0, d_self>>;
 };
 FB_CARD(fill)
 

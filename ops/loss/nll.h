@@ -55,7 +55,7 @@ template <class T> void check_nll_backward(const char* name, const T& g, const T
       const Tensor s = op<"sum">(r);                                                                                                              \
       return *reduction == loss::kMean ? op<"div.Tensor">(s, *total) : s;                                                                          \
     }                                                                                                                                             \
-    using vjp = rules<wrt<0, d>, wrt<1, zero_slope>>;                                                                                             \
+    using vjp = rules<wrt<0, d>, wrt_zero<1, zero_slope>>;                                                                                             \
   };                                                                                                                                              \
   FB_CARD(BACK)                                                                                                                                   \
   struct NAME : structured<NAME, symbolic> {                                                                                                                \

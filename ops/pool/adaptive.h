@@ -17,7 +17,7 @@ namespace fb::cards {
     static Tensor d(grad<0> gg, shape_of<0> out) {                                                                      \
       return op<"_adaptive_avg_pool" #N "d">(*gg, out.sizes().slice(out.sizes().n - N, N));                              \
     }                                                                                                                   \
-    using vjp = rules<wrt<0, d>, wrt<1, zero_slope>>;                                                                   \
+    using vjp = rules<wrt<0, d>, wrt_zero<1, zero_slope>>;                                                                   \
   };                                                                                                                    \
   FB_CARD(adaptive_avg_pool##N##d_backward)                                                                             \
   struct adaptive_avg_pool##N##d_primitive : structured<adaptive_avg_pool##N##d_primitive, symbolic> {                  \
@@ -55,7 +55,7 @@ namespace fb::cards {
       return MAKE(x.options());                                                                                         \
     }                                                                                                                   \
     static Tensor d(grad<0> gg, in<2> indices, shape_of<0> out) { return pool::pick(*gg, *indices, out.sizes(), N); }   \
-    using vjp = rules<wrt<0, d>, wrt<1, zero_slope>>;                                                                   \
+    using vjp = rules<wrt<0, d>, wrt_zero<1, zero_slope>>;                                                                   \
   };                                                                                                                    \
   FB_CARD(adaptive_max_pool##N##d_backward)                                                                             \
   struct adaptive_max_pool##N##d : structured<adaptive_max_pool##N##d, symbolic> {                                      \

@@ -22,7 +22,7 @@ namespace fb::cards {
                     arg<7, std::optional<int64_t>> div) {                                                               \
       return op<"avg_pool" #N "d">(*gg, *k, *s, *p, *c, *inc, *div);                                                     \
     }                                                                                                                   \
-    using vjp = rules<wrt<0, d>, wrt<1, zero_slope>>;                                                                   \
+    using vjp = rules<wrt<0, d>, wrt_zero<1, zero_slope>>;                                                                   \
   };                                                                                                                    \
   FB_CARD(avg_pool##N##d_backward)                                                                                      \
   struct avg_pool##N##d : structured<avg_pool##N##d, symbolic> {                                                        \

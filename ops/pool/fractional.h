@@ -36,7 +36,7 @@ template <class T> Dims fractional_sizes(const char* name, const T& x, int64_t n
       return T::empty(x.sizes(), x.options());                                                                          \
     }                                                                                                                   \
     static Tensor d(grad<0> gg, in<4> indices, shape_of<0> out) { return pool::pick(*gg, *indices, out.sizes(), N); }   \
-    using vjp = rules<wrt<0, d>, wrt<1, zero_slope>>;                                                                   \
+    using vjp = rules<wrt<0, d>, wrt_zero<1, zero_slope>>;                                                                   \
   };                                                                                                                    \
   FB_CARD(fractional_max_pool##N##d_backward)                                                                           \
   struct fractional_max_pool##N##d : structured<fractional_max_pool##N##d> {                                            \

@@ -15,7 +15,7 @@ namespace fb::cards {
       return MAKE;                                                                                                      \
     }                                                                                                                   \
     static Tensor d(grad<0> gg, in<7> indices, shape_of<0> out) { return pool::pick(*gg, *indices, out.sizes(), N); }   \
-    using vjp = rules<wrt<0, d>, wrt<1, zero_slope>>;                                                                   \
+    using vjp = rules<wrt<0, d>, wrt_zero<1, zero_slope>>;                                                                   \
   };                                                                                                                    \
   FB_CARD(max_pool##N##d_with_indices_backward)                                                                         \
   struct max_pool##N##d_with_indices : structured<max_pool##N##d_with_indices, symbolic> {                              \

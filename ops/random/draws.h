@@ -141,7 +141,7 @@ struct normal_tensor_float : lowered<normal_tensor_float> {
   static constexpr uint32_t forms = form::fn | form::out | form::out_converts | form::out_same_or_apart;
   static Tensor lowering(const Tensor& mean, double std, Generator* g);
   static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
-  using vjp = rules<wrt<0, d>>;
+  using vjp = rules<wrt_zero<0, d>>;
 };
 FB_CARD(normal_tensor_float)
 struct normal_float_tensor : lowered<normal_float_tensor> {
@@ -157,7 +157,7 @@ struct normal_tensor_tensor : lowered<normal_tensor_tensor> {
   static constexpr uint32_t forms = form::fn | form::out | form::out_converts | form::out_same_or_apart;
   static Tensor lowering(const Tensor& mean, const Tensor& std, Generator* g);
   static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
-  using vjp = rules<wrt<0, d>, wrt<1, d>>;
+  using vjp = rules<wrt_zero<0, d>, wrt_zero<1, d>>;
 };
 FB_CARD(normal_tensor_tensor)
 struct normal_float_float : composite<normal_float_float> {
@@ -174,7 +174,7 @@ struct bernoulli : lowered<bernoulli> {
   static constexpr uint32_t forms = lowered<bernoulli>::forms | form::out_converts | form::out_same_or_apart;
   static Tensor lowering(const Tensor& self, Generator* g) { return op_list<"bernoulli_.Tensor">(op<"empty_like">(self), self, g)[0]; }
   static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
-  using vjp = rules<wrt<0, d>>;
+  using vjp = rules<wrt_zero<0, d>>;
 };
 FB_CARD(bernoulli)
 struct bernoulli_p : lowered<bernoulli_p> {
@@ -182,7 +182,7 @@ struct bernoulli_p : lowered<bernoulli_p> {
   static constexpr uint32_t forms = form::fn | form::method;
   static Tensor lowering(const Tensor& self, double p, Generator* g) { return op_list<"bernoulli_.float">(op<"empty_like">(self), p, g)[0]; }
   static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
-  using vjp = rules<wrt<0, d>>;
+  using vjp = rules<wrt_zero<0, d>>;
 };
 FB_CARD(bernoulli_p)
 
@@ -210,7 +210,7 @@ struct poisson : direct<poisson> {
   static constexpr uint32_t forms = form::fn;
   static Tensor check(const Tensor& rate, Generator*) { return random::like_meta(rate); }
   static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
-  using vjp = rules<wrt<0, d>>;
+  using vjp = rules<wrt_zero<0, d>>;
 };
 FB_CARD(poisson)
 struct binomial : direct<binomial> {
@@ -221,7 +221,7 @@ struct binomial : direct<binomial> {
     return count.is_meta() ? Tensor::empty(shape, count.options()) : Tensor();
   }
   static Tensor d(grad<0> g) { return op<"zeros_like">(*g); }
-  using vjp = rules<wrt<0, d>, wrt<1, d>>;
+  using vjp = rules<wrt_zero<0, d>, wrt_zero<1, d>>;
 };
 FB_CARD(binomial)
 // Gamma and Dirichlet draws are reparameterised in PyTorch; their gradients need the derivative of the quantile.

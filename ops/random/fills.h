@@ -17,7 +17,7 @@ inline Tensor none(grad<0> g) { return op<"zeros_like">(*g); }
     static constexpr uint32_t forms = form::method;                                          \
     static constexpr bool lazy_bits = true;                                                  \
     static void check([[maybe_unused]] const Tensor& self, __VA_ARGS__) { CHECK; }                           \
-    using vjp = rules<wrt<0, random::none>>;                                                 \
+    using vjp = rules<wrt_zero<0, random::none>>;                                                 \
   };                                                                                         \
   FB_CARD(ID)
 FB_FILL("uniform_", uniform_, "float from=0., float to=1., ", FB_CHECK(from <= to, "uniform_: expected from <= to, got from ", from, " and to ", to), double from,

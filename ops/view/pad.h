@@ -119,7 +119,7 @@ template <class T> T padded_meta(const char* name, const T& self, Ints padding, 
       return T::empty_format(self.sizes(), g.options(), self.suggested_format());                                     \
     }                                                                                                                 \
     static Tensor d_grad(grad<0> g, arg<2, Ints> padding) { return op<#kind "_pad" #dims "d">(g, *padding); }         \
-    using vjp = rules<wrt<0, d_grad>, wrt<1, zero_slope>>;                                                            \
+    using vjp = rules<wrt<0, d_grad>, wrt_zero<1, zero_slope>>;                                                            \
   };                                                                                                                  \
   FB_CARD(kind##_pad##dims##d_backward)
 FB_PAD(reflection, 1, 2, true)

@@ -3,6 +3,7 @@
 Each value of a graph is a base or a view of one, by a chain of view operators. A write to a view gives a new base, by the
 inverse writes of `view_rules`; what looks at the base is taken from the new one when it is next used.
 """
+import contextlib
 import functools
 import math
 import operator
@@ -634,8 +635,8 @@ def functionalize(func, *, remove="mutations"):
 
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
-        from torch._subclasses.fake_tensor import FakeTensorMode
-        from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing, make_fx, run_inline
+        from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
+        from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing, get_proxy_mode, make_fx, run_inline
         flat, spec = pytree.tree_flatten((args, kwargs))
         places = [i for i, x in enumerate(flat) if isinstance(x, torch.Tensor)]
         cell = []
@@ -648,10 +649,38 @@ def functionalize(func, *, remove="mutations"):
             out, out_spec = pytree.tree_flatten(func(*call_args, **call_kwargs))
             cell[:] = [out_spec]
             return out
-        with disable_proxy_modes_tracing():
-            mode = next((flat[i].fake_mode for i in places if hasattr(flat[i], "fake_mode")), None)
-            mode = mode or FakeTensorMode(allow_non_fake_inputs=True)
-            fakes = [mode.from_tensor(flat[i].detach()).requires_grad_(flat[i].requires_grad) for i in places]
-            gm = functionalize_graph(make_fx(flat_func, tracing_mode="fake")(*fakes), remove=remove)
-        return pytree.tree_unflatten(list(run_inline(gm, [flat[i] for i in places])), cell[0])
+        given = [flat[i] for i in places]
+        try:
+            with disable_proxy_modes_tracing():
+                mode = next((t.fake_mode for t in map(_unwrapped, given) if hasattr(t, "fake_mode")), None)
+                mode = mode or FakeTensorMode(allow_non_fake_inputs=True)
+                alone = [t.detach() for t in given]
+                with _without_levels():
+                    fakes = [mode.from_tensor(a).requires_grad_(t.requires_grad) for a, t in zip(alone, given)]
+                    gm = functionalize_graph(make_fx(flat_func, tracing_mode="fake")(*fakes), remove=remove)
+        except (DataDependentOutputException, DynamicOutputShapeException, NotImplementedError):
+            # What hangs on elements, or has no functional form, can be computed, but not be recorded.
+            if get_proxy_mode() is not None:
+                raise
+            return func(*args, **kwargs)
+        levels = any(torch._C._functorch.is_functorch_wrapped_tensor(t) for t in given)
+        results = gm(*given) if levels else run_inline(gm, given)
+        return pytree.tree_unflatten(list(results), cell[0])
     return wrapped
+
+
+def _unwrapped(t):
+    """What a tensor of levels of transforms stands for outside of all of them."""
+    while torch._C._functorch.is_functorch_wrapped_tensor(t):
+        t = torch._C._functorch.get_unwrapped(t)
+    return t
+
+
+@contextlib.contextmanager
+def _without_levels():
+    """Within it a function runs as on one example and on plain values: what its graph computes at the levels shows when that is run."""
+    torch._C._functorch._set_levels_aside()
+    try:
+        yield
+    finally:
+        torch._C._functorch._take_levels_back()

@@ -229,6 +229,9 @@ class FakeTensorConverter:
         self._tensors, self._storages, self._count = {}, {}, 0
 
     def _storage_for(self, t):
+        if _C._functorch.is_functorch_wrapped_tensor(t):   # no memory that others could share
+            reach = t.storage_offset() + 1 + sum((n - 1) * s for n, s in zip(t.size(), t.stride())) if t.numel() else 0
+            return torch.empty(reach * t.element_size(), dtype=torch.uint8, device="meta").untyped_storage()
         storage = t.untyped_storage()
         key = storage._cdata
         users, meta = self._storages.get(key, ([], None))
