@@ -91,10 +91,10 @@ Tangents collect(const OpEntry& op, const Value* args) {
 // Whether t lies in the memory of an argument's tangent, which a result that is no view may not.
 bool shares_memory(const Tensor& t, const Tangents& from) {
   for (const Tensor& x : from.one)
-    if (x.defined() && x->storage.get() == t->storage.get()) return true;
+    if (x.defined() && same_storage(x, t)) return true;
   for (const auto& l : from.lists)
     for (const Tensor& x : l)
-      if (x.defined() && x->storage.get() == t->storage.get()) return true;
+      if (x.defined() && same_storage(x, t)) return true;
   return false;
 }
 
@@ -157,7 +157,8 @@ void set_tangent(const Tensor& t, Tensor tangent) {
   }
   ForwardMode off(false);
   if (!same_layout(t, tangent) && !has_internal_overlap(t)) {
-    Tensor whole = Tensor::empty_strided(t.sizes(), t.strides(), tangent.options());
+    const bool layered = (tangent->flags | tls.layers) & kLayered;  // of the levels that the tangent is of
+    Tensor whole = layered ? op<"new_empty_strided">(tangent, t.sizes(), t.strides()) : Tensor::empty_strided(t.sizes(), t.strides(), tangent.options());
     whole->conj = t->conj && whole.is_complex();
     whole->neg = t->neg;
     op_list<"copy_">(whole, tangent);

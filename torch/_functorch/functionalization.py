@@ -663,8 +663,14 @@ def functionalize(func, *, remove="mutations"):
             if get_proxy_mode() is not None:
                 raise
             return func(*args, **kwargs)
-        levels = any(torch._C._functorch.is_functorch_wrapped_tensor(t) for t in given)
-        results = gm(*given) if levels else run_inline(gm, given)
+        if any(map(torch._C._functorch.is_functorch_wrapped_tensor, given)):
+            for node in gm.graph.nodes:   # the examples of a batch may lie otherwise in memory than one alone
+                if node.target is aten.view.default:
+                    node.target = aten.reshape.default
+            gm.recompile()
+            results = gm(*given)
+        else:
+            results = run_inline(gm, given)
         return pytree.tree_unflatten(list(results), cell[0])
     return wrapped
 
