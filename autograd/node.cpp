@@ -296,6 +296,13 @@ void set_history(const Tensor& r, const Ref<Node>& fn) {
 
 namespace {
 
+// Whether a level of vmap is open.
+bool batch_is_open() {
+  for (const Level* l = innermost_level(); l; l = l->outer.get())
+    if (l->kind == LevelKind::batch) return true;
+  return false;
+}
+
 // A write to a part of a base: the part's gradient passes through the operation, the rest goes on unchanged.
 struct CopySlices final : Node {
   Ref<Node> fn;
@@ -308,9 +315,14 @@ struct CopySlices final : Node {
     Tensor whole = layered ? op<"new_empty_strided">(g[0], window.base_sizes, window.base_strides)
                            : Tensor::empty_strided(window.base_sizes, window.base_strides, g[0].options());
     op_list<"copy_">(whole, g[0]);
-    const Tensor part = window.on(whole);
+    Tensor part = window.on(whole);
     GradList inner{op<"clone">(part)};
     GradList r = fn->apply(std::move(inner));
+    if (next[0] && r[0].defined() && r[0]->wrapped && batch_is_open()) {  // its examples may differ where those of g do not
+      whole = op<"new_empty_strided">(r[0], window.base_sizes, window.base_strides);
+      op_list<"copy_">(whole, g[0]);
+      part = window.on(whole);
+    }
     for (size_t i = 0; i < r.size() && i < next.size(); ++i) {
       if (i > 0) {
         out[i] = std::move(r[i]);

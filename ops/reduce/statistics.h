@@ -26,8 +26,10 @@ inline Tensor variance_gradient(const Tensor& g, const Tensor& self, Ints dims, 
   return op<"mul">(op<"mul">(up, Scalar(2.0 / (double(n) - correction))), op<"sub">(self, mean));
 }
 inline Tensor deviation_gradient(const Tensor& g, const Tensor& self, const Tensor& result, Ints dims, double correction, bool keepdim) {
-  const Tensor half = op<"div">(g, op<"mul">(result, Scalar(2)));
-  return variance_gradient(op<"where">(op<"eq">(result, Scalar(0)), op<"zeros_like">(half), half), self, dims, correction, keepdim);
+  // No division by 0 even where its result is not used: the derivative of that would be.
+  const Tensor flat = op<"eq">(result, Scalar(0));
+  const Tensor half = op<"div">(g, op<"masked_fill">(op<"mul">(result, Scalar(2)), flat, Scalar(1)));
+  return variance_gradient(op<"masked_fill">(half, flat, Scalar(0)), self, dims, correction, keepdim);
 }
 
 #define FB_SPREAD(NAME, ROOT, TEXT)                                                                                   \

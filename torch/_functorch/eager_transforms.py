@@ -251,6 +251,8 @@ def _jvp_with_argnums(func, primals, tangents, argnums, *, strict=False, has_aux
             raise RuntimeError(f"jvp: a tangent has shape {tuple(t.shape)}, its primal {tuple(x.shape)}")
         if not (x.is_floating_point() or x.is_complex()):
             raise ValueError(f"jvp: a primal is {x.dtype}; only floating and complex types have tangents")
+        if not (t.is_floating_point() or t.is_complex()):
+            raise ValueError(f"jvp: a tangent is {t.dtype}, its primal {x.dtype}; a tangent must be floating or complex")
     with jvp_increment_nesting() as level:
         duals = [_levels._set_tangent(_levels._wrap_for_grad(x, level), _levels._wrap_for_grad(t, level)) for x, t in zip(flat, moved)]
         args = tree_unflatten(duals, spec)
@@ -265,7 +267,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     `primals` is a tuple of tensors, or of dicts and lists of them, `tangents` has the same structure and shapes; results
     have the structure that func returns. `has_aux`: func returns (output, aux), and so (output, product, aux) is given.
     `strict`: an output that does not depend on primals raises. Raises RuntimeError where structures or shapes differ,
-    or something is no tensor, ValueError for primals of integers.
+    or something is no tensor, ValueError for primals or tangents of integers. A tangent is converted to its primal's type.
     """
     return _jvp_with_argnums(func, primals, tangents, None, strict=strict, has_aux=has_aux)
 

@@ -54,6 +54,8 @@ def _process_batched_inputs(in_dims, args, func):
     for i, (arg, dim) in enumerate(zip(flat_args, flat_in_dims)):
         if dim is None:
             continue
+        if isinstance(dim, bool):
+            raise TypeError(f"vmap({name}, in_dims={in_dims}): a dimension must be an int or None, not the bool {dim}")
         if not isinstance(dim, int):
             raise ValueError(f"vmap({name}, in_dims={in_dims}): a dimension must be an int or None, got {dim!r}")
         if not isinstance(arg, Tensor):
@@ -91,10 +93,10 @@ def _unwrap_batched(batched_outputs, out_dims, vmap_level, batch_size, func):
         raise ValueError(f"vmap({name}, out_dims={out_dims}): out_dims has the structure {tree_flatten(out_dims)[1]}, which does "
                          f"not fit that of the outputs, {spec}")
     if isinstance(batched_outputs, Tensor):
-        # One tensor: an int, or a tuple or list of one
+        # One tensor: an int, or a tuple of one
         if isinstance(out_dims, int) or out_dims is None:
             flat_out_dims = [out_dims]
-        elif isinstance(out_dims, (tuple, list)) and len(out_dims) == 1:
+        elif isinstance(out_dims, tuple) and len(out_dims) == 1:
             flat_out_dims = list(out_dims)
         else:
             refuse()
@@ -106,7 +108,7 @@ def _unwrap_batched(batched_outputs, out_dims, vmap_level, batch_size, func):
 
 
 def _check_int_or_none(x, func, out_dims):
-    if x is not None and (not isinstance(x, int) or isinstance(x, bool)):
+    if x is not None and not isinstance(x, int):
         raise ValueError(f"vmap({_get_name(func)}, out_dims={out_dims}): out_dims must be an int, None, or a collection of these")
 
 

@@ -70,8 +70,10 @@ def _check_inputs(inputs):
 
 def _outputs(func, inputs):
     out = func(*inputs)
-    for o in _as_tuple(out):
-        if _is_tensor(o) and o.layout not in (torch.strided, torch.sparse_coo):
+    for k, o in enumerate(_as_tuple(out)):
+        if not _is_tensor(o):
+            raise AttributeError(f"gradcheck: output {k} is no tensor, it is {o!r}, and so has no requires_grad")
+        if o.layout not in (torch.strided, torch.sparse_coo):
             raise ValueError(f"an output has the layout {o.layout}, which is not checked")
     return [o for o in _as_tuple(out) if _differentiable(o) and o.requires_grad], \
         [o for o in _as_tuple(out) if _differentiable(o) and not o.requires_grad]
@@ -324,14 +326,17 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     Inputs that require a gradient should be float64 or complex128. `fast_mode` checks one random
     product of each Jacobian. `check_batched_grad` and `check_batched_forward_grad` compare a batch of gradients (of
     tangents), by vmap, with each for itself. Raises GradcheckError with both Jacobians where they differ (False
-    without `raise_exception`), ValueError when no input requires a gradient.
+    without `raise_exception`), ValueError when no input requires a gradient, AssertionError where neither direction is
+    to be checked or a check needs one that is not, AttributeError for an output that is no tensor.
     """
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("gradcheck: check_forward_ad and check_backward_ad are both False, so that nothing would be checked")
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError("gradcheck: check_batched_grad=True needs check_backward_ad=True")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("gradcheck: check_batched_forward_grad=True needs check_forward_ad=True")
     inputs = _as_tuple(inputs)
     which = _check_inputs(inputs)
-    if check_batched_forward_grad and not check_forward_ad:
-        raise AssertionError("check_batched_forward_grad=True needs check_forward_ad=True")
-    if check_batched_grad and not check_backward_ad:
-        raise AssertionError("check_batched_grad=True needs check_backward_ad=True")
     try:
         if check_backward_ad:
             outputs, constant = _outputs(func, inputs)
@@ -366,7 +371,13 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
                   check_fwd_over_rev=False, check_rev_over_rev=True, fast_mode=False,
                   masked=False):
     """`gradcheck` of the gradients of `func`, as functions of its inputs and of the gradients of
-    its outputs (random ones without `grad_outputs`)."""
+    its outputs (random ones without `grad_outputs`). AssertionError where neither reverse nor forward mode over the
+    gradients is to be checked, or a check needs reverse mode over them and `check_rev_over_rev` is False."""
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError("gradgradcheck: check_fwd_over_rev and check_rev_over_rev are both False, so that nothing would be checked")
+    for name, wanted in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
+        if wanted and not check_rev_over_rev:
+            raise AssertionError(f"gradgradcheck: {name}=True needs check_rev_over_rev=True")
     inputs = _as_tuple(inputs)
     if grad_outputs is None:
         grad_outputs = []
