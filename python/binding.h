@@ -126,7 +126,8 @@ bool scalar_from(PyObject* o, Scalar& s);  // numbers, numpy scalars; not tensor
 Device default_device();                   // torch.set_default_device
 
 // ---- calls ----
-PyObject* wrap_results(const OpEntry& op, Results& r);
+PyObject* wrap_results(const OpEntry& op, Results& r);         // as torch.NAME gives them: lists are tuples, several may have names
+PyObject* wrap_schema_results(const OpEntry& op, Results& r);  // as torch.ops gives them
 // Calls the packet as Python would: parses, dispatches to __torch_function__ where an argument asks for it.
 PyObject* call_packet(const Packet& p, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
                       PyObject* public_function, bool method);
