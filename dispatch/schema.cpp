@@ -2,6 +2,8 @@
 
 #include "dispatch/schema_words.h"
 
+#include <cctype>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -176,21 +178,104 @@ Value read_default(Reader& r, const TypeText& t) {
   return Value(int64_t(atoll(w.c_str())));
 }
 
+// Enough digits to read the same number again, and a point or an exponent.
+std::string print_double(double d) {
+  char digits[40];
+  std::snprintf(digits, sizeof digits, "%.17g", d);
+  std::string s = digits;
+  if (s.find_first_not_of("-0123456789") == std::string::npos) s += '.';
+  return s;
+}
+
+template <class F>
+std::string print_list(uint32_t n, F element) {
+  std::string s = "[";
+  for (uint32_t i = 0; i < n; ++i) s += (i ? ", " : "") + std::string(element(i));
+  return s + "]";
+}
+
 std::string print_default(const Value& v) {
   switch (v.tag) {
     case Tag::none: return "None";
     case Tag::boolean: return v.i ? "True" : "False";
     case Tag::string: return text('"', v.string(), '"');
     case Tag::ints: return text(v.int_list());
-    case Tag::memory_format: return v.i == int64_t(MemoryFormat::preserve) ? "preserve_format" : "contiguous_format";
+    case Tag::memory_format: return text(v.i);
     case Tag::dtype: return dtype_name(v.dtype());
-    case Tag::floating: return text(v.d);
+    case Tag::floating: return print_double(v.d);
     case Tag::integer: return text(v.i);
+    case Tag::doubles: return print_list(v.len, [&](uint32_t i) { return print_double(v.doubles[i]); });
+    case Tag::bools: return print_list(v.len, [&](uint32_t i) { return v.bools[i] ? "True" : "False"; });
     default: return "[...]";
   }
 }
 
 }  // namespace
+
+// A list of two and more fixed places, all the same, is written as one number; a float's default has a point.
+std::string print_default(const ArgSpec& a) {
+  const Value& v = a.default_value;
+  if (a.type == ArgType::floating && v.tag == Tag::integer) return print_double(double(v.i));
+  if (a.list_size < 2 || v.tag != Tag::ints || v.int_list().size() == 0) return print_default(v);
+  for (int64_t x : v.int_list())
+    if (x != v.int_list()[0]) return print_default(v);
+  return text(v.int_list()[0]);
+}
+
+// Words, letters of aliases and SymInt as they were written; spaces and defaults as in every schema.
+std::string print_as_written(std::string_view s, const Schema& parsed) {
+  auto strip = [](std::string_view x) {
+    while (!x.empty() && std::isspace(static_cast<unsigned char>(x.front()))) x.remove_prefix(1);
+    while (!x.empty() && std::isspace(static_cast<unsigned char>(x.back()))) x.remove_suffix(1);
+    return x;
+  };
+  // The pieces between commas that stand in no bracket and no quotes, from `at` to the bracket that closes, which `at` passes.
+  auto pieces = [&](size_t& at) {
+    std::vector<std::string_view> out;
+    int depth = 0;
+    char quote = 0;
+    size_t start = at;
+    for (; at < s.size(); ++at) {
+      const char c = s[at];
+      if (quote) quote = c == quote ? 0 : quote;
+      else if (c == '"' || c == '\'') quote = c;
+      else if (c == '(' || c == '[') ++depth;
+      else if ((c == ')' || c == ']') && depth) --depth;
+      else if (c == ')' || (c == ',' && !depth)) {
+        if (const std::string_view x = strip(s.substr(start, at - start)); !x.empty()) out.push_back(x);
+        start = at + 1;
+        if (c == ')') break;
+      }
+    }
+    ++at;
+    return out;
+  };
+  size_t at = s.find('(') + 1;
+  std::string out = std::string(strip(s.substr(0, at - 1))) + "(";
+  size_t i = 0;
+  bool first = true;
+  for (std::string_view piece : pieces(at)) {
+    if (!first) out += ", ";
+    first = false;
+    if (piece == "*") {
+      out += piece;
+      continue;
+    }
+    const ArgSpec& a = parsed.args[i++];
+    const size_t equals = piece.find('=');
+    out += strip(piece.substr(0, equals));
+    if (equals != std::string_view::npos) out += "=" + print_default(a);
+  }
+  out += ") -> ";
+  at = s.find("->", at) + 2;
+  const std::string_view rest = strip(s.substr(at));
+  if (rest.empty() || rest[0] != '(') return out + std::string(rest);
+  at = s.find('(', at) + 1;
+  const std::vector<std::string_view> results = pieces(at);
+  std::string list;
+  for (size_t k = 0; k < results.size(); ++k) list += (k ? ", " : "") + std::string(results[k]);
+  return out + (results.size() == 1 ? list : "(" + list + ")");
+}
 
 Schema parse_schema(std::string_view s) {
   Reader r{s};
@@ -260,10 +345,14 @@ int Schema::find(std::string_view arg) const {
 std::string Schema::print() const {
   std::string s = full_name() + "(";
   bool star = false;
-  auto type = [](ArgType t, bool optional, int list, bool written, bool aliased) {
+  // Each written argument has a letter of its own, which its result repeats. A view that gives a list shares `a` with all of it.
+  char next = 'a';
+  std::vector<char> letters;
+  bool view_of_list = false;
+  for (const ReturnSpec& q : returns) view_of_list |= q.aliased && is_list(q.type);
+  auto type = [](ArgType t, bool optional, int list, bool written, const std::string& alias) {
     std::string w = type_word(t);
-    if (written) w += "(a!)";
-    if (aliased) w += "(a)";
+    if (!alias.empty()) w += "(" + alias + (written ? "!)" : ")");
     if (t == ArgType::optional_tensors) w += "?";
     if (list) w += list > 0 ? "[" + std::to_string(list) + "]" : "[]";
     if (optional) w += "?";
@@ -276,15 +365,22 @@ std::string Schema::print() const {
       s += "*, ";
       star = true;
     }
-    s += type(a.type, a.optional, a.list_size, a.written, a.aliased) + " " + a.name;
-    if (a.has_default) s += "=" + print_default(a.default_value);
+    std::string alias;
+    if (a.written) letters.push_back(next), alias = next++;
+    else if (a.aliased) alias = view_of_list ? "a -> *" : "a";
+    s += type(a.type, a.optional, a.list_size, a.written, alias) + " " + a.name;
+    if (a.has_default) s += "=" + print_default(a);
   }
   s += ") -> ";
   if (returns.size() != 1) s += "(";
+  size_t written = 0;
   for (size_t i = 0; i < returns.size(); ++i) {
     if (i) s += ", ";
     const ReturnSpec& q = returns[i];
-    s += type(q.type, false, q.type == ArgType::tensors ? -1 : 0, q.written, q.aliased);
+    std::string alias;
+    if (q.written) alias = written < letters.size() ? letters[written++] : 'a';
+    else if (q.aliased) alias = 'a';
+    s += type(q.type, false, q.type == ArgType::tensors ? -1 : 0, q.written, alias);
     if (!q.name.empty()) s += " " + q.name;
   }
   if (returns.size() != 1) s += ")";

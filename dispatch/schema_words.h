@@ -11,4 +11,9 @@ constexpr bool is_list(ArgType t) {
          t == ArgType::bools;
 }
 
+// How a schema writes the default of an argument that has one.
+std::string print_default(const ArgSpec& a);
+// The text of an operator from outside, which names its aliases itself, in the form of print().
+std::string print_as_written(std::string_view text, const Schema& parsed);
+
 }  // namespace fb

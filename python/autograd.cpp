@@ -8,6 +8,7 @@
 #include "autograd/engine.h"
 #include "core/fresh_tensors.h"
 #include "dispatch/thread_state.h"
+#include "python/take_over.h"
 
 namespace fb::py {
 
@@ -337,9 +338,9 @@ PyObject* m_register_post_accumulate(PyObject* o, PyObject* hook) {
   return h.release();
   FB_PY_END(nullptr)
 }
-PyGetSetDef tensor_props[] = {{"grad_fn", get_grad_fn, nullptr, "The node that made this tensor, or None.", nullptr}, {}};
-PyMethodDef tensor_methods[] = {{"retain_grad", m_retain_grad, METH_NOARGS, "Makes backward fill .grad of this tensor, which is no leaf."},
-                                {"detach_", m_detach_, METH_NOARGS, "Cuts this tensor off its history, in place."},
+PyGetSetDef tensor_props[] = {{"grad_fn", asked_get<get_grad_fn>, nullptr, "The node that made this tensor, or None.", const_cast<char*>("grad_fn")}, {}};
+PyMethodDef tensor_methods[] = {{"retain_grad", asked<"retain_grad", m_retain_grad>, METH_NOARGS, "Makes backward fill .grad of this tensor, which is no leaf."},
+                                {"detach_", asked<"detach_", m_detach_>, METH_NOARGS, "Cuts this tensor off its history, in place."},
                                 {"_register_hook", m_register_hook, METH_O, nullptr},
                                 {"_register_post_accumulate_grad_hook", m_register_post_accumulate, METH_O, nullptr},
                                 {}};

@@ -126,14 +126,14 @@ bool scalar_from(PyObject* o, Scalar& s);  // numbers, numpy scalars; not tensor
 Device default_device();                   // torch.set_default_device
 
 // ---- calls ----
-PyObject* wrap_results(const OpEntry& op, Results& r);
+PyObject* wrap_results(const OpEntry& op, Results& r);         // as torch.NAME gives them: lists are tuples, several may have names
+PyObject* wrap_schema_results(const OpEntry& op, Results& r);  // as torch.ops gives them
 // Calls the packet as Python would: parses, dispatches to __torch_function__ where an argument asks for it.
 PyObject* call_packet(const Packet& p, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
                       PyObject* public_function, bool method);
 bool has_torch_function(PyObject* o);
 extern __attribute__((tls_model("initial-exec"))) constinit thread_local int function_modes;  // active TorchFunctionModes
-// may_decline: NotImplemented is given where all handlers give it, as Python's operators want; a TypeError otherwise.
-PyObject* dispatch_torch_function(PyObject* public_function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, bool may_decline = false);
+PyObject* dispatch_torch_function(PyObject* public_function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 
 // ---- module parts ----
 void init_types(PyObject* m);

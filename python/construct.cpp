@@ -5,9 +5,11 @@
 #include "dispatch/levels.h"
 #include "dispatch/pointwise.h"
 #include "dispatch/thread_state.h"
+#include "dispatch/trace.h"
 #include "ops/math/fits.h"
 #include "python/dispatch_mode.h"
 #include "python/symbolic.h"
+#include "python/take_over.h"
 
 namespace fb::py {
 namespace {
@@ -432,6 +434,7 @@ Tensor readable(const Tensor& wrapper, const char* fn) {
                     "branch on them or turn them into numbers. Use torch.where");
     t = unwrap(t);
   }
+  if (t->flags & kTraced) raise_not_implemented(fn, "(): the values of a tensor of shape ", t.sizes(), " cannot be followed without them");
   if (t.is_meta()) raise_runtime(fn, "() of a tensor on the meta device of shape ", t.sizes(), ": it has no values");
   FB_CHECK(!t->python && (t.numel() == 0 || t->storage->data), fn, "() is not there for tensors whose class has __torch_dispatch__ (shape ", t.sizes(), ")");
   if (t.is_conj() || t.is_neg()) {
@@ -450,12 +453,17 @@ PyObject* m_tolist(PyObject* self, PyObject*) {
 
 PyObject* m_item(PyObject* self, PyObject*) {
   FB_PY_BEGIN
-  if (has_torch_function(self)) {
-    Obj f(PyObject_GetAttrString(reinterpret_cast<PyObject*>(TensorType), "item"));
-    return dispatch_torch_function(f.get(), &self, 1, nullptr);
-  }
   return tensor_item(self);
   FB_PY_END(nullptr)
+}
+
+// A function of torch that makes tensors from data: modes alone take it over, whatever the data is.
+template <FixedString Name, PyCFunctionWithKeywords F>
+PyObject* for_modes(PyObject* module, PyObject* args, PyObject* kw) {
+  if (!function_modes) [[likely]] return F(module, args, kw);
+  Obj torch(PyImport_ImportModule("torch"));
+  Obj func(torch ? PyObject_GetAttrString(torch.get(), Name.s) : nullptr);
+  return func ? ask_modes(func.get(), args, kw) : nullptr;
 }
 
 // `with torch.device(...)` and torch.set_default_device change where the factories that Python calls allocate, in this thread.
@@ -499,10 +507,10 @@ PyObject* py_result_type(PyObject*, PyObject* args) {
 
 PyMethodDef functions[] = {
     {"_result_type", py_result_type, METH_VARARGS, nullptr},
-    {"tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_tensor)), METH_VARARGS | METH_KEYWORDS,
+    {"tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&for_modes<"tensor", py_tensor>)), METH_VARARGS | METH_KEYWORDS,
      "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False) -> Tensor\n\nA new tensor that holds a copy of data: a number, "
      "a nested sequence of numbers, an array. Types are inferred where dtype is None (float -> the default dtype, int -> int64)."},
-    {"as_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_as_tensor)), METH_VARARGS | METH_KEYWORDS,
+    {"as_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&for_modes<"as_tensor", py_as_tensor>)), METH_VARARGS | METH_KEYWORDS,
      "as_tensor(data, dtype=None, device=None) -> Tensor\n\nLike tensor(), but shares memory (and history) where type and device allow."},
     {"from_numpy", py_from_numpy, METH_O, "from_numpy(ndarray) -> Tensor\n\nA tensor over the memory of the array."},
     {"frombuffer", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_frombuffer)), METH_VARARGS | METH_KEYWORDS,
@@ -513,10 +521,10 @@ PyMethodDef functions[] = {
     {"get_default_dtype", py_get_default_dtype, METH_NOARGS, "get_default_dtype() -> torch.dtype"},
     {}};
 PyMethodDef methods[] = {
-    {"numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(m_numpy)), METH_VARARGS | METH_KEYWORDS,
+    {"numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&asked_keywords<"numpy", m_numpy>)), METH_VARARGS | METH_KEYWORDS,
      "numpy(*, force=False) -> numpy.ndarray over the same memory"},
-    {"tolist", m_tolist, METH_NOARGS, "tolist() -> nested lists of Python numbers"},
-    {"item", m_item, METH_NOARGS, "item() -> the Python number of a tensor of one element"},
+    {"tolist", asked<"tolist", m_tolist>, METH_NOARGS, "tolist() -> nested lists of Python numbers"},
+    {"item", asked<"item", m_item>, METH_NOARGS, "item() -> the Python number of a tensor of one element"},
     {}};
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "python/dispatch_mode.h"
 #include "python/parser.h"
 #include "python/symbolic.h"
+#include "python/take_over.h"
 
 namespace fb::py {
 
@@ -92,7 +93,7 @@ PyObject* invoke_plain(ParsedCall& c) {
     c.op->invoke(*c.op, c.v, r);
   }
   if (c.requires_grad && r.size() == 1) set_requires_grad(r[0], true);
-  return wrap_results(*c.op, r);
+  return c.by_schema ? wrap_schema_results(*c.op, r) : wrap_results(*c.op, r);
 }
 
 // A call on tensors without elements whose sizes are codes of symbols.
@@ -137,7 +138,7 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
   FB_PY_BEGIN
   const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
   const Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-  if (!g_function_disabled && (function_modes || any_asks(args, all))) return dispatch_torch_function(self, args, n, kwnames);
+  if (function_modes || (!g_function_disabled && any_asks(args, all))) return dispatch_torch_function(self, args, n, kwnames);
   ParsedCall c;
   parse_call(*as(self)->binding, args, n, kwnames, c);
   if (!(default_device() == Device())) [[unlikely]] take_default_device(c);
@@ -150,7 +151,7 @@ PyObject* op_vectorcall_by_schema(PyObject* self, PyObject* const* args, size_t 
   FB_PY_BEGIN
   const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
   const Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-  if (!g_function_disabled && (function_modes || any_asks(args, all))) return dispatch_torch_function(self, args, n, kwnames);
+  if (function_modes || (!g_function_disabled && any_asks(args, all))) return dispatch_torch_function(self, args, n, kwnames);
   ParsedCall c;
   try {
     parse_call(*as(self)->binding, args, n, kwnames, c);
@@ -158,6 +159,7 @@ PyObject* op_vectorcall_by_schema(PyObject* self, PyObject* const* args, size_t 
     if (e.kind() == ErrorKind::type) raise_runtime(e.what());
     throw;
   }
+  c.by_schema = true;
   return invoke_parsed(c);
   FB_PY_END(nullptr)
 }
@@ -178,7 +180,7 @@ PyObject* op_vectorcall_by_self(PyObject* self, PyObject* const* args, size_t na
   FB_PY_BEGIN
   static PyObject* const name_self = PyUnicode_InternFromString("self");
   const Py_ssize_t n = PyVectorcall_NARGS(nargsf), nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-  if (n == 0 || (!g_function_disabled && (function_modes || any_asks(args, n + nkw)))) return op_vectorcall(self, args, nargsf, kwnames);
+  if (n == 0 || function_modes || (!g_function_disabled && any_asks(args, n + nkw))) return op_vectorcall(self, args, nargsf, kwnames);
   std::vector<PyObject*> moved(args + 1, args + n + nkw);
   int at = 0;
   {
@@ -348,7 +350,12 @@ PyObject* call_slot(const Slot& s, PyObject* a, PyObject* b, const char* name) {
         !(Py_TYPE(o)->tp_as_number && !PySequence_Check(o) && scalar_from(o, dummy)))
       Py_RETURN_NOTIMPLEMENTED;
   }
-  if (!g_function_disabled && (function_modes || any_asks(args, 2))) return dispatch_torch_function(s.method, args, 2, nullptr, true);
+  if (function_modes || (!g_function_disabled && any_asks(args, 2))) {
+    PyObject* r = dispatch_torch_function(s.method, args, 2, nullptr);
+    if (r || !PyErr_ExceptionMatches(PyExc_TypeError)) return r;
+    PyErr_Clear();  // nobody takes the operands: Python asks the other one, then says so itself
+    Py_RETURN_NOTIMPLEMENTED;
+  }
   ParsedCall c;
   parse_call(*s.binding, args, 2, nullptr, c);
   return invoke_parsed(c);
@@ -393,10 +400,10 @@ PyObject* nb_div(PyObject* a, PyObject* b) {
   if (!is_tensor(a) && is_tensor(b) && slot_reciprocal.binding) {
     Scalar s;
     if (!(PyLong_Check(a) || PyFloat_Check(a) || PyComplex_Check(a) || scalar_from(a, s))) Py_RETURN_NOTIMPLEMENTED;
-    if (has_torch_function(b)) {
+    if (taken_over(b)) {
       Obj f(PyObject_GetAttrString(reinterpret_cast<PyObject*>(TensorType), "__rtruediv__"));
       PyObject* swapped[] = {b, a};
-      return f ? dispatch_torch_function(f.get(), swapped, 2, nullptr, true) : nullptr;
+      return f ? dispatch_torch_function(f.get(), swapped, 2, nullptr) : nullptr;
     }
     Obj r(PyObject_CallOneArg(slot_reciprocal.method, b));
     return r ? call_slot(slot_mul, r.get(), a, "mul") : nullptr;
@@ -438,6 +445,10 @@ Scalar item_of(PyObject* o, const char* what) {
 }
 int nb_bool(PyObject* o) {
   FB_PY_BEGIN
+  if (taken_over(o)) [[unlikely]] {
+    Obj r(ask_method(o, "__bool__", nullptr, 0, nullptr));
+    return r ? PyObject_IsTrue(r.get()) : -1;
+  }
   const Tensor& t = unwrap(o);
   if (t.numel() == 0) raise_runtime("the truth value of an empty tensor of shape ", t.sizes(), " is not defined");
   if (t.numel() != 1)
@@ -447,6 +458,7 @@ int nb_bool(PyObject* o) {
 }
 PyObject* nb_int(PyObject* o) {
   FB_PY_BEGIN
+  if (taken_over(o)) [[unlikely]] return ask_method(o, "__int__", nullptr, 0, nullptr);
   const Tensor& t = unwrap(o);
   if (t.numel() != 1) raise_value("int() of a tensor of shape ", t.sizes(), ": only one element can be converted to a Python number");
   const Scalar s = item_of(o, "int()");
@@ -457,12 +469,14 @@ PyObject* nb_int(PyObject* o) {
 }
 PyObject* nb_float(PyObject* o) {
   FB_PY_BEGIN
+  if (taken_over(o)) [[unlikely]] return ask_method(o, "__float__", nullptr, 0, nullptr);
   if (unwrap(o).numel() != 1) raise_value("float() of a tensor of shape ", unwrap(o).sizes(), ": only one element can be converted to a Python number");
   return PyFloat_FromDouble(item_of(o, "float()").to_double());
   FB_PY_END(nullptr)
 }
 PyObject* nb_index(PyObject* o) {
   FB_PY_BEGIN
+  if (taken_over(o)) [[unlikely]] return ask_method(o, "__index__", nullptr, 0, nullptr);
   const Tensor& t = unwrap(o);
   if (t.numel() != 1 || !is_integral(t.dtype(), true))
     raise_type("only an integer tensor of one element can be an index; this one is ", t.dtype(), " of shape ", t.sizes());
@@ -626,15 +640,15 @@ PyObject* py_find_callable(PyObject*, PyObject* args) {
 PyObject* py_has_torch_function(PyObject*, PyObject* args) {
   PyObject* seq;
   if (!PyArg_ParseTuple(args, "O", &seq)) return nullptr;
-  if (g_function_disabled) Py_RETURN_FALSE;
   if (function_modes) Py_RETURN_TRUE;
+  if (g_function_disabled) Py_RETURN_FALSE;
   Obj t(PySequence_Tuple(seq));
   if (!t) return nullptr;
   return PyBool_FromLong(any_asks(PySequence_Fast_ITEMS(t.get()), PyTuple_GET_SIZE(t.get())));
 }
 PyObject* py_has_torch_function_each(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (g_function_disabled) Py_RETURN_FALSE;
   if (function_modes) Py_RETURN_TRUE;
+  if (g_function_disabled) Py_RETURN_FALSE;
   return PyBool_FromLong(any_asks(args, n));
 }
 PyObject* py_disable_torch_function(PyObject*, PyObject* on) {
@@ -716,10 +730,61 @@ PyObject* wrap_results(const OpEntry& op, Results& r) {
   return t;
 }
 
-PyObject* dispatch_torch_function(PyObject* fn, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, bool may_decline) {
+PyObject* wrap_schema_results(const OpEntry& op, Results& r) {
+  if (!r.is_list && (r.value.tag != Tag::none || r.size() < 2)) return wrap_results(op, r);
+  if (op.card->forms & form::library) [[unlikely]]
+    if (PyObject* mixed = python_results(op, r)) return mixed;
+  PyObject* t = r.is_list ? PyList_New(r.size()) : PyTuple_New(r.size());
+  for (int i = 0; i < r.size(); ++i) {
+    PyObject* x = checked(wrap(std::move(r[i])));
+    if (r.is_list) PyList_SET_ITEM(t, i, x);
+    else PyTuple_SET_ITEM(t, i, x);
+  }
+  return t;
+}
+
+// What a class or mode is asked for an accessor of Tensor: func is Tensor.NAME.__get__, __set__ or __delete__.
+PyObject* ask_accessor(PyObject* o, const char* name, const char* accessor, PyObject* value) {
+  Obj descriptor(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&TensorBaseType), name));
+  Obj func(descriptor ? PyObject_GetAttrString(descriptor.get(), accessor) : nullptr);
+  if (!func) return nullptr;
+  PyObject* args[] = {o, value};
+  return dispatch_torch_function(func.get(), args, value ? 2 : 1, nullptr);
+}
+PyObject* ask_method(PyObject* o, const char* name, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  Obj func(PyObject_GetAttrString(reinterpret_cast<PyObject*>(TensorType), name));
+  if (!func) return nullptr;
+  std::vector<PyObject*> all{o};
+  all.insert(all.end(), args, args + n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+  return dispatch_torch_function(func.get(), all.data(), n + 1, kwnames);
+}
+PyObject* ask_method(PyObject* o, const char* name, PyObject* args, PyObject* kw) {
+  Obj func(PyObject_GetAttrString(reinterpret_cast<PyObject*>(TensorType), name));
+  if (!func) return nullptr;
+  std::vector<PyObject*> all{o};
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) all.push_back(PyTuple_GET_ITEM(args, i));
+  const Py_ssize_t n = Py_ssize_t(all.size());
+  Obj names(PyTuple_New(kw ? PyDict_Size(kw) : 0));
+  Py_ssize_t at = 0;
+  PyObject *key, *value;
+  for (Py_ssize_t i = 0; kw && PyDict_Next(kw, &at, &key, &value); ++i) {
+    PyTuple_SET_ITEM(names.get(), i, Py_NewRef(key));
+    all.push_back(value);
+  }
+  return dispatch_torch_function(func.get(), all.data(), n, names.get());
+}
+
+PyObject* ask_modes(PyObject* fn, PyObject* args, PyObject* kw) {
+  Obj mod(PyImport_ImportModule("torch._torch_function"));
+  Obj ask(mod ? PyObject_GetAttrString(mod.get(), "ask_modes") : nullptr);
+  Obj none(kw ? nullptr : PyDict_New());
+  return ask ? PyObject_CallFunctionObjArgs(ask.get(), fn, args, kw ? kw : none.get(), nullptr) : nullptr;
+}
+
+PyObject* dispatch_torch_function(PyObject* fn, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   // torch/_torch_function.py orders the overloaded arguments and calls them; it is the slow road by nature.
   Obj mod(PyImport_ImportModule("torch._torch_function"));
-  Obj handle(mod ? PyObject_GetAttrString(mod.get(), may_decline ? "answer" : "dispatch") : nullptr);
+  Obj handle(mod ? PyObject_GetAttrString(mod.get(), "dispatch") : nullptr);
   if (!handle) return nullptr;
   Obj a(PyTuple_New(nargs));
   for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(a.get(), i, Py_NewRef(args[i]));

@@ -47,7 +47,7 @@ PyObject* py_parts(PyObject*, PyObject* name) {
   }
   const bool qualified = s.name.find("::") != std::string::npos;
   const bool library = e.card->forms & form::library;  // printed as it was written
-  return Py_BuildValue("(sssOO)", ((qualified ? "" : "aten::") + (library ? std::string(e.card->schema) : s.print())).c_str(), ((qualified ? "" : "aten::") + s.name).c_str(), s.overload.c_str(),
+  return Py_BuildValue("(sssOO)", ((qualified ? "" : "aten::") + (library ? print_as_written(e.card->schema, s) : s.print())).c_str(), ((qualified ? "" : "aten::") + s.name).c_str(), s.overload.c_str(),
                        args.get(), returns.get());
   FB_PY_END(nullptr)
 }

@@ -5,6 +5,7 @@
 // (attributes, weak references, a subclass), ownership turns round: the tensor holds the object (py_owned), until
 // Python asks for it again or the tensor dies.
 #include "python/dispatch_mode.h"
+#include "python/take_over.h"
 
 #include <cstring>
 
@@ -203,20 +204,12 @@ FB_GET(retains_grad, PyBool_FromLong(find_meta(t) && find_meta(t)->retains_grad)
 FB_GET(output_nr, PyLong_FromLong(find_meta(t) ? long(find_meta(t)->output_nr) : 0))
 FB_GET(cdata, PyLong_FromVoidPtr(t.impl()))
 
-// An attribute that is a tensor: a class with a __torch_function__ is asked, as func it gets Tensor.NAME.__get__.
-PyObject* ask_class(PyObject* o, const char* name) {
-  Obj descriptor(checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&TensorBaseType), name)));
-  Obj get(checked(PyObject_GetAttrString(descriptor.get(), "__get__")));
-  return dispatch_torch_function(get.get(), &o, 1, nullptr);
-}
-#define FB_GET_TENSOR(name, expr) FB_GET(name, has_torch_function(o) ? ask_class(o, #name) : wrap(expr))
-FB_GET_TENSOR(T, op<"numpy_T">(t))
-FB_GET_TENSOR(mT, op<"mT">(t))
-FB_GET_TENSOR(H, op<"matrix_H">(t))
-FB_GET_TENSOR(mH, op<"mH">(t))
-FB_GET_TENSOR(real, op<"real">(t))
-FB_GET_TENSOR(imag, op<"imag">(t))
-#undef FB_GET_TENSOR
+FB_GET(T, wrap(op<"numpy_T">(t)))
+FB_GET(mT, wrap(op<"mT">(t)))
+FB_GET(H, wrap(op<"matrix_H">(t)))
+FB_GET(mH, wrap(op<"mH">(t)))
+FB_GET(real, wrap(op<"real">(t)))
+FB_GET(imag, wrap(op<"imag">(t)))
 #undef FB_GET
 
 PyObject* get_base(PyObject* o, void*) {
@@ -231,7 +224,6 @@ PyObject* get_name(PyObject* o, void*) {
 }
 PyObject* get_data(PyObject* o, void*) {
   FB_PY_BEGIN
-  if (has_torch_function(o)) return ask_class(o, "data");
   const Tensor& t = unwrap(o);
   if (const Wrapped* w = wrapped_in(t)) {
     FB_CHECK(w->batch_dim < 0, ".data of a tensor of a function that is mapped (torch.vmap) cannot be had; use detach()");
@@ -309,42 +301,44 @@ int set_requires(PyObject* o, PyObject* v, void*) {
 FB_SET_PART(real)
 FB_SET_PART(imag)
 
+// Who takes an attribute over is told this name of it.
+void* told(const char* name) { return const_cast<char*>(name); }
 PyGetSetDef tensor_props[] = {
-    {"shape", get_shape, nullptr, "The sizes, as torch.Size.", nullptr},
-    {"dtype", get_dtype, nullptr, "The element type.", nullptr},
-    {"device", get_device, nullptr, "Where the elements are.", nullptr},
-    {"layout", get_layout, nullptr, "torch.strided for dense tensors.", nullptr},
-    {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
-    {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
-    {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
-    {"requires_grad", get_requires_grad, set_requires, "Whether gradients are computed for this tensor.", nullptr},
-    {"is_leaf", get_is_leaf, nullptr, "Whether no recorded operation made this tensor.", nullptr},
-    {"_version", get_version, nullptr, "How often the storage was written in place.", nullptr},
-    {"is_cuda", get_is_cuda, nullptr, nullptr, nullptr},
-    {"is_cpu", get_is_cpu, nullptr, nullptr, nullptr},
-    {"is_meta", get_is_meta, nullptr, nullptr, nullptr},
-    {"is_sparse", get_false, nullptr, nullptr, nullptr},
-    {"is_sparse_csr", get_false, nullptr, nullptr, nullptr},
-    {"is_quantized", get_false, nullptr, nullptr, nullptr},
-    {"is_mkldnn", get_false, nullptr, nullptr, nullptr},
-    {"is_nested", get_false, nullptr, nullptr, nullptr},
-    {"is_xpu", get_false, nullptr, nullptr, nullptr},
-    {"is_mps", get_false, nullptr, nullptr, nullptr},
-    {"is_xla", get_false, nullptr, nullptr, nullptr},
-    {"retains_grad", get_retains_grad, nullptr, "Whether retain_grad() was called.", nullptr},
-    {"output_nr", get_output_nr, nullptr, nullptr, nullptr},
-    {"_cdata", get_cdata, nullptr, nullptr, nullptr},
-    {"_base", get_base, nullptr, "The tensor that this one is a differentiable view of.", nullptr},
-    {"name", get_name, nullptr, nullptr, nullptr},
-    {"data", get_data, set_data, "The same elements without history; writes to it are not seen by backward.", nullptr},
-    {"grad", get_grad, set_grad, "The accumulated gradient, or None.", nullptr},
-    {"_grad", get_grad, set_grad, nullptr, nullptr},
-    {"T", get_T, nullptr, "All dimensions reversed.", nullptr},
-    {"mT", get_mT, nullptr, "The last two dimensions swapped.", nullptr},
-    {"H", get_H, nullptr, "The conjugate transpose of a matrix.", nullptr},
-    {"mH", get_mH, nullptr, "The last two dimensions swapped, conjugated.", nullptr},
-    {"real", get_real, set_real, "The real part, a view.", nullptr},
-    {"imag", get_imag, set_imag, "The imaginary part, a view.", nullptr},
+    {"shape", asked_get<get_shape>, nullptr, "The sizes, as torch.Size.", told("shape")},
+    {"dtype", asked_get<get_dtype>, nullptr, "The element type.", told("dtype")},
+    {"device", asked_get<get_device>, nullptr, "Where the elements are.", told("device")},
+    {"layout", asked_get<get_layout>, nullptr, "torch.strided for dense tensors.", told("layout")},
+    {"ndim", asked_get<get_ndim>, nullptr, "The number of dimensions.", told("ndim")},
+    {"itemsize", asked_get<get_itemsize>, nullptr, "Bytes of one element.", told("itemsize")},
+    {"nbytes", asked_get<get_nbytes>, nullptr, "Bytes of all elements.", told("nbytes")},
+    {"requires_grad", asked_get<get_requires_grad>, asked_set<set_requires>, "Whether gradients are computed for this tensor.", told("requires_grad")},
+    {"is_leaf", asked_get<get_is_leaf>, nullptr, "Whether no recorded operation made this tensor.", told("is_leaf")},
+    {"_version", asked_get<get_version>, nullptr, "How often the storage was written in place.", told("_version")},
+    {"is_cuda", asked_get<get_is_cuda>, nullptr, nullptr, told("is_cuda")},
+    {"is_cpu", asked_get<get_is_cpu>, nullptr, nullptr, told("is_cpu")},
+    {"is_meta", asked_get<get_is_meta>, nullptr, nullptr, told("is_meta")},
+    {"is_sparse", asked_get<get_false>, nullptr, nullptr, told("is_sparse")},
+    {"is_sparse_csr", asked_get<get_false>, nullptr, nullptr, told("is_sparse_csr")},
+    {"is_quantized", asked_get<get_false>, nullptr, nullptr, told("is_quantized")},
+    {"is_mkldnn", asked_get<get_false>, nullptr, nullptr, told("is_mkldnn")},
+    {"is_nested", asked_get<get_false>, nullptr, nullptr, told("is_nested")},
+    {"is_xpu", asked_get<get_false>, nullptr, nullptr, told("is_xpu")},
+    {"is_mps", asked_get<get_false>, nullptr, nullptr, told("is_mps")},
+    {"is_xla", asked_get<get_false>, nullptr, nullptr, told("is_xla")},
+    {"retains_grad", asked_get<get_retains_grad>, nullptr, "Whether retain_grad() was called.", told("retains_grad")},
+    {"output_nr", asked_get<get_output_nr>, nullptr, nullptr, told("output_nr")},
+    {"_cdata", asked_get<get_cdata>, nullptr, nullptr, told("_cdata")},
+    {"_base", asked_get<get_base>, nullptr, "The tensor that this one is a differentiable view of.", told("_base")},
+    {"name", asked_get<get_name>, nullptr, nullptr, told("name")},
+    {"data", asked_get<get_data>, asked_set<set_data>, "The same elements without history; writes to it are not seen by backward.", told("data")},
+    {"grad", asked_get<get_grad>, asked_set<set_grad>, "The accumulated gradient, or None.", told("grad")},
+    {"_grad", asked_get<get_grad>, asked_set<set_grad>, nullptr, told("grad")},
+    {"T", asked_get<get_T>, nullptr, "All dimensions reversed.", told("T")},
+    {"mT", asked_get<get_mT>, nullptr, "The last two dimensions swapped.", told("mT")},
+    {"H", asked_get<get_H>, nullptr, "The conjugate transpose of a matrix.", told("H")},
+    {"mH", asked_get<get_mH>, nullptr, "The last two dimensions swapped, conjugated.", told("mH")},
+    {"real", asked_get<get_real>, asked_set<set_real>, "The real part, a view.", told("real")},
+    {"imag", asked_get<get_imag>, asked_set<set_imag>, "The imaginary part, a view.", told("imag")},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {}};
 
@@ -464,28 +458,28 @@ PyObject* tensor_base_new(PyTypeObject* type, PyObject* args, PyObject* kw) {
 
 #define FAST(f) reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f)), METH_FASTCALL | METH_KEYWORDS
 PyMethodDef tensor_methods[] = {
-    {"size", FAST(m_size), "size(dim=None) -> torch.Size or int"},
-    {"stride", FAST(m_stride), "stride(dim=None) -> tuple of int or int, in elements"},
-    {"is_contiguous", FAST(m_is_contiguous), "is_contiguous(memory_format=torch.contiguous_format) -> bool"},
-    {"requires_grad_", FAST(m_requires_grad_), "requires_grad_(requires_grad=True) -> Tensor"},
-    {"dim", m_dim, METH_NOARGS, "The number of dimensions."},
-    {"ndimension", m_dim, METH_NOARGS, "The number of dimensions."},
-    {"numel", m_numel, METH_NOARGS, "The number of elements."},
-    {"nelement", m_numel, METH_NOARGS, "The number of elements."},
-    {"element_size", m_element_size, METH_NOARGS, "Bytes of one element."},
-    {"data_ptr", m_data_ptr, METH_NOARGS, "Address of the first element."},
-    {"storage_offset", m_storage_offset, METH_NOARGS, "Elements between the storage's start and the first element."},
-    {"is_floating_point", m_is_floating_point, METH_NOARGS, nullptr},
-    {"is_complex", m_is_complex, METH_NOARGS, nullptr},
-    {"is_signed", m_is_signed, METH_NOARGS, nullptr},
-    {"is_conj", m_is_conj, METH_NOARGS, nullptr},
-    {"is_neg", m_is_neg, METH_NOARGS, nullptr},
-    {"is_inference", m_is_inference, METH_NOARGS, nullptr},
-    {"is_pinned", m_is_pinned, METH_NOARGS, nullptr},
-    {"get_device", m_get_device, METH_NOARGS, nullptr},
-    {"has_names", m_has_names, METH_NOARGS, nullptr},
-    {"untyped_storage", m_untyped_storage, METH_NOARGS, "The bytes under this tensor."},
-    {"_is_view", m_is_view, METH_NOARGS, nullptr},
+    {"size", FAST((asked_fast<"size", m_size>)), "size(dim=None) -> torch.Size or int"},
+    {"stride", FAST((asked_fast<"stride", m_stride>)), "stride(dim=None) -> tuple of int or int, in elements"},
+    {"is_contiguous", FAST((asked_fast<"is_contiguous", m_is_contiguous>)), "is_contiguous(memory_format=torch.contiguous_format) -> bool"},
+    {"requires_grad_", FAST((asked_fast<"requires_grad_", m_requires_grad_>)), "requires_grad_(requires_grad=True) -> Tensor"},
+    {"dim", asked<"dim", m_dim>, METH_NOARGS, "The number of dimensions."},
+    {"ndimension", asked<"ndimension", m_dim>, METH_NOARGS, "The number of dimensions."},
+    {"numel", asked<"numel", m_numel>, METH_NOARGS, "The number of elements."},
+    {"nelement", asked<"nelement", m_numel>, METH_NOARGS, "The number of elements."},
+    {"element_size", asked<"element_size", m_element_size>, METH_NOARGS, "Bytes of one element."},
+    {"data_ptr", asked<"data_ptr", m_data_ptr>, METH_NOARGS, "Address of the first element."},
+    {"storage_offset", asked<"storage_offset", m_storage_offset>, METH_NOARGS, "Elements between the storage's start and the first element."},
+    {"is_floating_point", asked<"is_floating_point", m_is_floating_point>, METH_NOARGS, nullptr},
+    {"is_complex", asked<"is_complex", m_is_complex>, METH_NOARGS, nullptr},
+    {"is_signed", asked<"is_signed", m_is_signed>, METH_NOARGS, nullptr},
+    {"is_conj", asked<"is_conj", m_is_conj>, METH_NOARGS, nullptr},
+    {"is_neg", asked<"is_neg", m_is_neg>, METH_NOARGS, nullptr},
+    {"is_inference", asked<"is_inference", m_is_inference>, METH_NOARGS, nullptr},
+    {"is_pinned", asked<"is_pinned", m_is_pinned>, METH_NOARGS, nullptr},
+    {"get_device", asked<"get_device", m_get_device>, METH_NOARGS, nullptr},
+    {"has_names", asked<"has_names", m_has_names>, METH_NOARGS, nullptr},
+    {"untyped_storage", asked<"untyped_storage", m_untyped_storage>, METH_NOARGS, "The bytes under this tensor."},
+    {"_is_view", asked<"_is_view", m_is_view>, METH_NOARGS, nullptr},
     {"as_subclass", m_as_subclass, METH_O, "as_subclass(cls) -> an instance of cls over the same elements"},
     {"_make_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(m_make_subclass)), METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},
     {}};

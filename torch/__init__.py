@@ -18,6 +18,7 @@ from torch import _forks  # noqa: F401 - before other threads can load submodule
 from torch import _lazy_core  # noqa: F401
 from torch.version import __version__  # noqa: F401
 from torch._tensor import Tensor  # noqa: F401
+from torch._torch_function import overridable as _overridable
 
 _C._set_tensor_types(Tensor)
 _globals = globals()
@@ -112,21 +113,25 @@ def __dir__():
     return sorted(set(_globals) | _SUBMODULES | set(_HOME))
 
 
+@_overridable
 def numel(input):
     """numel(input) -> int: the number of elements."""
     return input.numel()
 
 
+@_overridable
 def is_floating_point(input):
     """is_floating_point(input) -> bool: whether the element type is a floating one."""
     return input.is_floating_point()
 
 
+@_overridable
 def is_complex(input):
     """is_complex(input) -> bool: whether the element type is complex."""
     return input.is_complex()
 
 
+@_overridable
 def is_signed(input):
     """is_signed(input) -> bool: whether the element type has a sign."""
     return input.is_signed()
@@ -142,16 +147,19 @@ def is_neg(input):
     return input.is_neg()
 
 
+@_overridable
 def is_inference(input):
     """is_inference(input) -> bool: whether the tensor was made in inference mode."""
     return input.is_inference()
 
 
+@_overridable
 def is_nonzero(input):
     """is_nonzero(input) -> bool: the truth value of a tensor of one element; RuntimeError otherwise."""
     return _builtins.bool(input)
 
 
+@_overridable
 def get_device(input):
     """get_device(input) -> int: the device index, -1 on the CPU."""
     return input.get_device()
@@ -164,6 +172,7 @@ def get_device_module(device=None):
     return getattr(torch, name)
 
 
+@_overridable
 def can_cast(from_, to):
     """can_cast(from_, to) -> bool: whether a result of type from_ may be written to a tensor of type to."""
     if from_.is_complex and not to.is_complex:
@@ -173,11 +182,13 @@ def can_cast(from_, to):
     return not (from_ is not bool and not from_.is_floating_point and not from_.is_complex and to is bool)
 
 
+@_overridable
 def promote_types(type1, type2):
     """promote_types(type1, type2) -> dtype: the type that holds both."""
     return result_type(empty(1, dtype=type1), empty(1, dtype=type2))  # noqa: F405
 
 
+@_overridable
 def result_type(tensor1, tensor2):
     """result_type(tensor1, tensor2) -> dtype of an arithmetic operation on these tensors or numbers."""
     return _C._result_type(tensor1, tensor2)

@@ -29,7 +29,7 @@ def _keeps_plain():
 def _convert(result, cls):
     if isinstance(result, Tensor) and not isinstance(result, cls):
         return result.as_subclass(cls)
-    if isinstance(result, (tuple, list)):
+    if isinstance(result, (tuple, list)) and not isinstance(result, torch.Size):
         items = (_convert(r, cls) for r in result)
         if type(result) in (tuple, list):
             return type(result)(items)
@@ -57,7 +57,7 @@ def _legacy_new(cls, *args, device=None, dtype=None):
 def _handled(method):
     """Lets subclasses and modes see a method written in Python."""
     def call(self, *args, **kwargs):
-        if type(self) is not Tensor and _C._has_torch_function_each(self) or _C._has_torch_function_each(*args):
+        if _C._has_torch_function_each(self, *args):
             return torch._torch_function.dispatch(call, (self, *args), kwargs)
         return method(self, *args, **kwargs)
     call.__name__, call.__qualname__, call.__doc__ = method.__name__, method.__qualname__, method.__doc__
@@ -73,6 +73,7 @@ class Tensor(_C.TensorBase):
         from torch._tensor_str import _str
         return _str(self, tensor_contents=tensor_contents)
 
+    @_handled
     def __format__(self, spec):
         if self.dim() == 0 and not self.is_meta and type(self) is Tensor:
             return self.item().__format__(spec)
@@ -151,6 +152,7 @@ class Tensor(_C.TensorBase):
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
 
+    @_handled
     def __contains__(self, element):
         if isinstance(element, (Tensor, int, float, complex, bool)):
             return bool((self == element).any().item())
@@ -159,10 +161,12 @@ class Tensor(_C.TensorBase):
     def __dir__(self):
         return sorted(set(object.__dir__(self)))
 
+    @_handled
     def __array__(self, dtype=None, copy=None):
         a = self.numpy()
         return a if dtype is None else a.astype(dtype, copy=False)
 
+    @_handled
     def __array_wrap__(self, array, context=None, return_scalar=False):
         if array.dtype == bool:
             array = array.astype("uint8")
@@ -173,6 +177,7 @@ class Tensor(_C.TensorBase):
     def __cuda_array_interface__(self):
         raise AttributeError(f"only tensors on a GPU have __cuda_array_interface__; this one is on {self.device}")
 
+    @_handled
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         if dl_device is not None and tuple(dl_device) != (1, 0):
             raise BufferError(f"a tensor on the cpu cannot be exported to the device {dl_device}")
@@ -182,9 +187,11 @@ class Tensor(_C.TensorBase):
             raise BufferError("a lazily conjugated tensor cannot be exported; use resolve_conj()")
         return _C._to_dlpack(self.clone() if copy else self, max_version is not None and max_version[0] >= 1)
 
+    @_handled
     def __dlpack_device__(self):
         return (1, 0)
 
+    @_handled
     def __setstate__(self, state):
         if len(state) == 4:
             self.set_(*state)
@@ -239,6 +246,7 @@ class Tensor(_C.TensorBase):
             return self
         return _to_copy(self, dtype=dtype, device=device, non_blocking=non_blocking, memory_format=fmt)
 
+    @_handled
     def type(self, dtype=None, non_blocking=False, **kwargs):
         """The type's name, e.g. 'torch.FloatTensor'; or self converted to dtype."""
         from torch._legacy_types import name_of, dtype_of
@@ -246,14 +254,17 @@ class Tensor(_C.TensorBase):
             return name_of(self)
         return self.to(dtype_of(dtype))
 
+    @_handled
     def type_as(self, other):
         """self in the type of other."""
         return self.to(other.dtype)
 
+    @_handled
     def cpu(self, memory_format=None):
         """self on the CPU."""
         return self.to("cpu") if memory_format is None else self.to("cpu", memory_format=memory_format)
 
+    @_handled
     def cuda(self, device=None, non_blocking=False, memory_format=None):
         """self on a GPU; RuntimeError where there is none."""
         return self.to("cuda" if device is None else device)
@@ -264,10 +275,13 @@ class Tensor(_C.TensorBase):
         return (None,) * self.dim()
 
     def __len__(self):
+        if _C._has_torch_function_each(self):
+            return torch._torch_function.dispatch(Tensor.__len__, (self,), {})
         if self.dim() == 0:
             raise TypeError("len() of a 0-d tensor")
         return self.shape[0]
 
+    @_handled
     def dim_order(self, *, ambiguity_check=False):
         """Dimensions from the slowest to the fastest in memory; those that take no memory (stride 0) keep their place.
 
@@ -295,16 +309,19 @@ class Tensor(_C.TensorBase):
         raise RuntimeError(f"dim_order: a tensor of shape {tuple(self.shape)} and strides {strides} has several orders of dimensions, with "
                            f"ambiguity_check={ambiguity_check!r}")
 
+    @_handled
     def new(self, *args, **kwargs):
         """An uninitialised tensor, or one of given data, in this one's type."""
         return _legacy_new(Tensor, *args, device=self.device).to(self.dtype) if args else torch.empty(0, dtype=self.dtype, device=self.device)
 
+    @_handled
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, **kwargs):
         """A new tensor that holds a copy of data, by default in this one's type and on its device."""
         if isinstance(data, Tensor):
             return data.detach().clone().to(dtype or self.dtype).requires_grad_(requires_grad)
         return torch.tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
+    @_handled
     def storage(self):
         """The typed storage (deprecated in favour of untyped_storage())."""
         from torch.storage import TypedStorage
@@ -313,18 +330,22 @@ class Tensor(_C.TensorBase):
     def _typed_storage(self):
         return self.storage()
 
+    @_handled
     def storage_type(self):
         return type(self.storage())
 
+    @_handled
     def is_shared(self):
         """Whether other processes can see the bytes."""
         return self.untyped_storage().is_shared()
 
+    @_handled
     def share_memory_(self):
         """Moves the bytes to memory that other processes can see; self stays the same object."""
         from torch.multiprocessing._shared_memory import share_tensor
         return share_tensor(self)
 
+    @_handled
     def pin_memory(self, device=None):
         """Page-locked memory for a GPU; without one RuntimeError."""
         raise RuntimeError("pin_memory() needs a GPU, and none is there")
@@ -336,14 +357,17 @@ class Tensor(_C.TensorBase):
         raise RuntimeError("eig() was removed; use torch.linalg.eig")
 
     # ---- methods over torch.functional ----
+    @_handled
     def split(self, split_size, dim=0):
         """Views of split_size (an int, or a list of sizes) along dim."""
         return torch.functional.split(self, split_size, dim)
 
+    @_handled
     def nonzero(self, *, as_tuple=False):
         """See torch.nonzero."""
         return torch.functional.nonzero(self, as_tuple=as_tuple)
 
+    @_handled
     def norm(self, p="fro", dim=None, keepdim=False, dtype=None):
         """See torch.norm."""
         return torch.functional.norm(self, p, dim, keepdim, dtype=dtype)

@@ -1,5 +1,7 @@
 """__torch_function__: who is asked when an argument of an operator is no plain tensor, and the modes above all."""
+import functools
 import threading
+import types
 
 from torch import _C
 
@@ -38,16 +40,20 @@ class _OfThread(threading.local):
 _modes = _OfThread()  # TorchFunctionModes, the innermost last
 
 
-def _overloaded(args, kwargs):
-    """Arguments whose type overrides dispatch, subclasses before their bases, one of each type."""
+def _overloaded(args, kwargs, with_plain=False):
+    """Arguments whose type overrides dispatch, subclasses before their bases, one of each type.
+
+    with_plain: plain tensors too. Nothing where subclasses are treated as plain.
+    """
+    if not _C._is_torch_function_enabled():
+        return []
     found = []
 
     def see(o):
         t = type(o)
         f = getattr(t, "__torch_function__", None)
-        if f is None or f is _C._disabled_torch_function_impl or any(type(x) is t for x in found):
-            return
-        if t in _plain_types():
+        plain = t in _plain_types()
+        if any(type(x) is t for x in found) or (not with_plain if plain else f is None or f is _C._disabled_torch_function_impl):
             return
         for i, x in enumerate(found):
             if issubclass(t, type(x)):
@@ -76,49 +82,64 @@ def _public(func):
     return getattr(packet, overload) if overload else packet
 
 
-def answer(func, args, kwargs):
-    """What the innermost active mode gives, else the arguments' __torch_function__ in order; NotImplemented where all decline."""
+# Functions of Python and accessors of attributes name plain tensors among the types, as PyTorch's do; operators do not.
+_WITH_PLAIN = (types.FunctionType, types.MethodWrapperType)
+
+
+def dispatch(func, args, kwargs):
+    """Calls the innermost active mode, else the arguments' __torch_function__ in order."""
     if getattr(func, "__module__", None) == "torch.ops.aten":
         func = _public(func)
+    return call_in_turn(func, _overloaded(args, kwargs, isinstance(func, _WITH_PLAIN)), args, kwargs)
+
+
+def ask_modes(func, args, kwargs):
+    """Calls the innermost active mode; there is one. Arguments are not asked."""
+    return call_in_turn(func, [], args, kwargs)
+
+
+def call_in_turn(func, overloaded, args, kwargs):
+    """The innermost active mode with itself off, then the arguments `overloaded`, each once, until one gives a result.
+
+    Raises TypeError where all give NotImplemented: outer modes are called by inner ones alone.
+    """
+    kinds = tuple(type(x) for x in overloaded)
+    mode = None
     if _modes:
         mode = _modes.pop()
         _C._set_function_modes(len(_modes))
         try:
-            types = tuple(type(x) for x in _overloaded(args, kwargs))
-            result = mode.__torch_function__(func, types, args, kwargs)
+            result = mode.__torch_function__(func, kinds, args, kwargs)
         finally:
             _modes.append(mode)
             _C._set_function_modes(len(_modes))
         if result is not NotImplemented:
             return result
-    overloaded = _overloaded(args, kwargs)
-    if not overloaded:
-        if _modes:
-            return NotImplemented
+    asked = [t for t in kinds if t not in _plain_types()]
+    if mode is None and not asked:
+        # Tensors in name only: the function itself, as for plain ones.
         with DisableTorchFunctionSubclass():
             return func(*args, **kwargs)
-    types = tuple(type(x) for x in overloaded)
-    for x in overloaded:
-        result = type(x).__torch_function__(func, types, args, kwargs)
+    for t in asked:
+        result = t.__torch_function__(func, kinds, args, kwargs)
         if result is not NotImplemented:
             return result
-    return NotImplemented
+    askers = ([f"the mode {mode}"] if mode is not None else []) + [f"the class {t.__module__}.{t.__qualname__}" for t in asked]
+    raise TypeError(f"{_name_of(func)}: __torch_function__ gave NotImplemented for {' and for '.join(askers)}")
 
 
-def dispatch(func, args, kwargs):
-    """As `answer`; raises TypeError where all decline."""
-    result = answer(func, args, kwargs)
-    if result is NotImplemented:
-        asked = [f"the mode {_modes[-1]!r}"] if _modes else []
-        asked += [f"the class {type(x).__module__}.{type(x).__qualname__}" for x in _overloaded(args, kwargs)]
-        raise TypeError(f"no implementation of {_name_of(func)} was found: every __torch_function__ that was asked gave "
-                        f"NotImplemented, {' and '.join(asked)}")
-    return result
+def overridable(function):
+    """Lets classes and modes take over a function of torch that is written in Python."""
+    def call(*args, **kwargs):
+        if _C._has_torch_function_each(*args, *kwargs.values()):
+            return call_in_turn(call, _overloaded(args, kwargs), args, kwargs)
+        return function(*args, **kwargs)
+    return functools.update_wrapper(call, function)
 
 
 def _name_of(func):
-    import torch
-    return torch.overrides.resolve_name(func) or getattr(func, "__name__", repr(func))
+    from torch.overrides import resolve_name
+    return resolve_name(func) or getattr(func, "__name__", repr(func))
 
 
 class DisableTorchFunctionSubclass:

@@ -13,6 +13,7 @@ from torch._library import fake_impl
 from torch._library.autograd import make_autograd_kernel
 from torch._library.custom_ops import CustomOpDef, _Autograd, custom_op, device_key, find_def
 from torch._library.infer_schema import infer_schema
+from torch._library.triton import triton_op, wrap_triton
 from torch._library.vmap import make_vmap_kernel
 
 __all__ = ["Library", "CustomOpDef", "define", "impl", "custom_op", "triton_op", "wrap_triton", "register_fake",
@@ -381,16 +382,6 @@ def register_torch_dispatch(op, torch_dispatch_class, func=None, /, *, lib=None)
 def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
     """Not there: raises NotImplementedError."""
     raise NotImplementedError("torch.library.register_autocast is not there")
-
-
-def triton_op(name, fn=None, /, *, mutates_args, schema=None):
-    """Not there: raises NotImplementedError."""
-    raise NotImplementedError("torch.library.triton_op is not there; custom_op makes an opaque operator")
-
-
-def wrap_triton(triton_kernel, /):
-    """Not there: raises NotImplementedError."""
-    raise NotImplementedError("torch.library.wrap_triton is not there")
 
 
 def get_ctx():

@@ -29,25 +29,7 @@ def handle_torch_function(public_api, relevant_args, *args, **kwargs):
 
     Subclasses are asked before their bases. Raises TypeError when all give NotImplemented.
     """
-    overloaded = _torch_function._overloaded(tuple(relevant_args), {})
-    kinds = tuple(type(a) for a in overloaded)
-    if _torch_function._modes:
-        with _pop_mode_temporarily() as mode:
-            result = mode.__torch_function__(public_api, kinds, args, kwargs)
-        if result is not NotImplemented:
-            return result
-    for a in overloaded:
-        result = type(a).__torch_function__(public_api, kinds, args, kwargs)
-        if result is not NotImplemented:
-            return result
-    if not overloaded and not _torch_function._modes:
-        # Tensors in name only (FakeTensor): the function itself, as for plain ones.
-        with _C.DisableTorchFunctionSubclass():
-            return public_api(*args, **kwargs)
-    name = f"{public_api.__module__}.{public_api.__name__}"
-    raise TypeError(f"no type of the arguments of {name} implements it: "
-                    f"{[f'{t.__module__}.{t.__qualname__}' for t in kinds]}"
-                    + (f", nor does the mode {mode}" if _torch_function._modes else ""))
+    return _torch_function.call_in_turn(public_api, _torch_function._overloaded(tuple(relevant_args), {}, with_plain=True), args, kwargs)
 
 
 def _get_overloaded_args(relevant_args, get_type_fn=None):
@@ -269,9 +251,12 @@ def resolve_name(f):
     if kind in ("OpOverload", "OpOverloadPacket"):
         return str(f)
     try:
-        return _get_overridable_functions()[1].get(f)
+        name = _get_overridable_functions()[1].get(f)
     except TypeError:
         return None
+    if name is None and f in get_ignored_functions():   # modes see those that make tensors
+        return f"torch.{f.__name__}"
+    return name
 
 
 @functools.cache

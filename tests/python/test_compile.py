@@ -325,6 +325,14 @@ def test_backends_on_graphs_from_elsewhere():
             assert torch.equal(torch._dynamo.lookup_backend(name)(gm, [x])(x), gm(x))
 
 
+@pytest.mark.parametrize("f, expected", [(lambda x: x * x.sum().item(), [3.0, 3.0, 3.0]), (lambda x: x * x.tolist()[0], [1.0, 1.0, 1.0]),
+                                         (lambda x: x + float(x[0]), [2.0, 2.0, 2.0])], ids=["item", "tolist", "float"])
+def test_code_that_asks_for_values_runs_as_it_is_without_a_warning(f, expected, caplog):
+    with caplog.at_level("WARNING", logger="torch._inductor"):
+        assert torch._inductor.compile(f, [torch.ones(3)])(torch.ones(3)).tolist() == expected
+    assert not caplog.records
+
+
 def test_numbers_within_tuples_are_part_of_a_graph():
     compiled = torch._inductor.compile(lambda x, p: x * p[0], [torch.tensor([1, 2]), (2,)])
     for p in ((2,), (2.0,), (True,), (2,), (2j,)):

@@ -434,8 +434,83 @@ def test_define_and_impl(ns):
     for f in (lambda: torch.library.define("f", "(Tensor x) -> Tensor"), lambda: torch.library.define(f"{ns}::g", "Tensor x")):
         with pytest.raises(ValueError):
             f()
-    with pytest.raises(NotImplementedError):
-        torch.library.triton_op(f"{ns}::t", mutates_args=())
+
+
+# ---- how results and schemas look ----
+
+def test_operators_give_lists_and_plain_tuples_and_functions_give_names():
+    x, m = torch.arange(4.0), torch.ones(2, 2)
+    aten = torch.ops.aten
+    for r in (aten.split(x, 2), aten.unbind.int(x), aten._foreach_add.Scalar([x], 1.0)):
+        assert type(r) is list
+    out = torch.empty(0), torch.empty(0, dtype=torch.int64)
+    for r in (aten.max.dim(m, 0), aten.sort(x), aten.frexp(x), aten.var_mean(x), aten.max.dim_max(m, 0, max=out[0], max_values=out[1])):
+        assert type(r) is tuple
+    assert type(torch.split(x, 2)) is tuple and type(x.unbind()) is tuple and type(torch.max(m, 0)) is torch.return_types.max
+    seen = []
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            r = func(*args, **(kwargs or {}))
+            seen.append(type(r))
+            return r
+    with Mode():
+        assert type(torch.max(m, 0)) is torch.return_types.max and type(torch.split(x, 2)) is tuple and type(aten.max.dim(m, 0)) is tuple
+    assert seen == [tuple, list, tuple]
+
+
+def test_a_custom_operator_that_returns_a_list(ns):
+    @custom_op(f"{ns}::two", mutates_args=())
+    def two(x: Tensor) -> List[Tensor]:
+        return [x.clone(), x + 1]
+    two.register_fake(lambda x: [torch.empty_like(x), torch.empty_like(x)])
+    two.register_autograd(lambda ctx, gs: gs[0] + 2 * gs[1])
+    x = torch.ones(2, requires_grad=True)
+    for r in (two(x), two(x.detach()), two(torch.ones(2, device="meta"))):
+        assert type(r) is list and len(r) == 2
+    r = two(x)
+    (r[0].sum() + r[1].sum()).backward()
+    assert x.grad.tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("written, printed", [
+    ("(Tensor x, float a=2.0, str s='abc', int[2] k=[1,1], int n=3, SymInt m=2, ScalarType? d=None, bool b=True)->Tensor",
+     "(Tensor x, float a=2., str s=\"abc\", int[2] k=1, int n=3, SymInt m=2, ScalarType? d=None, bool b=True) -> Tensor"),
+    ("(Tensor x,float e=1e-5, Scalar c=2.5, Scalar d=3, float f=3)->(Tensor, Tensor)",
+     "(Tensor x, float e=1.0000000000000001e-05, Scalar c=2.5, Scalar d=3, float f=3.) -> (Tensor, Tensor)"),
+    ("(Tensor(a!) x, Tensor(b!)[] ys, *, str t=\"q, (r)\", float[] z=[1.0, 2.5], Device? dev=None, int[] w=[]) -> Tensor(a!)",
+     "(Tensor(a!) x, Tensor(b!)[] ys, *, str t=\"q, (r)\", float[] z=[1., 2.5], Device? dev=None, int[] w=[]) -> Tensor(a!)"),
+    ("(Tensor x, int[2] k=1, int[3] p=[0,0,0], float? z=None, float y=-1.5, int neg=-1, str? s=None) -> int",
+     "(Tensor x, int[2] k=1, int[3] p=0, float? z=None, float y=-1.5, int neg=-1, str? s=None) -> int"),
+    ("(Tensor(a -> *) x) -> Tensor(a)[]", "(Tensor(a -> *) x) -> Tensor(a)[]"),
+    ("(Tensor x, float big=1e300) -> (Tensor)", "(Tensor x, float big=1.0000000000000001e+300) -> Tensor"),
+    ("(Tensor x) -> ()", "(Tensor x) -> ()"), ("() -> (Tensor a, Tensor b)", "() -> (Tensor a, Tensor b)")])
+def test_schemas_are_printed_in_one_form(ns, written, printed):
+    lib = Library(ns, "DEF")
+    lib.define("f" + written)
+    assert str(getattr(torch.ops, ns).f.default._schema) == f"{ns}::f{printed}"
+    lib._destroy()
+
+
+@pytest.mark.parametrize("op, printed", [
+    ("aminmax.out", "(Tensor self, *, int? dim=None, bool keepdim=False, Tensor(a!) min, Tensor(b!) max) -> (Tensor(a!) min, Tensor(b!) max)"),
+    ("avg_pool2d.default", "(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, "
+                           "int? divisor_override=None) -> Tensor"),
+    ("avg_pool1d.default", "(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor"),
+    ("chunk.default", "(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]"),
+    ("contiguous.default", "(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)"),
+    ("isclose.default", "(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor"),
+    ("transpose.int", "(Tensor(a) self, int dim0, int dim1) -> Tensor(a)")])
+def test_schemas_of_our_operators(op, printed):
+    name, overload = op.split(".")
+    full = f"aten::{name}" + ("" if overload == "default" else f".{overload}")
+    assert str(getattr(getattr(torch.ops.aten, name), overload)._schema) == full + printed
+
+
+def test_names_of_aliases_are_places_of_parameters():
+    def f(n: int, x: Tensor, y: Tensor, zs: Optional[Tensor] = None) -> None: ...
+    assert infer_schema(f, mutates_args={"y", "zs"}) == "(SymInt n, Tensor x, Tensor(a2!) y, Tensor(a3!)? zs=None) -> ()"
+    assert infer_schema(f, mutates_args="unknown") == "(SymInt n, Tensor(a1!) x, Tensor(a2!) y, Tensor(a3!)? zs=None) -> ()"
 
 
 # ---- C++ ----

@@ -93,8 +93,8 @@ def infer_schema(prototype_function, /, *, mutates_args, op_name=None, tags=()):
     signature = inspect.signature(function)
     if isinstance(mutates_args, str) and mutates_args != "unknown":
         raise ValueError(f"infer_schema: {_MUTATES} must be a collection of names or \"unknown\", not {mutates_args!r}")
-    params, seen, keyword_only, letter = [], set(), False, 0
-    for name, p in signature.parameters.items():
+    params, seen, keyword_only = [], set(), False
+    for place, (name, p) in enumerate(signature.parameters.items()):
         if p.kind not in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY):
             raise ValueError(f"infer_schema: parameter {name} of {function} is positional-only, *args or **kwargs; these are not taken")
         if p.kind is p.KEYWORD_ONLY and not keyword_only:
@@ -116,8 +116,7 @@ def infer_schema(prototype_function, /, *, mutates_args, op_name=None, tags=()):
         if mutates_args == "unknown" and text.startswith("Tensor") or mutates_args != "unknown" and name in mutates_args:
             if not text.startswith("Tensor"):
                 raise ValueError(f"infer_schema: parameter {name} of {function} is in {_MUTATES}, but only tensors can be written")
-            text = f"Tensor(a{letter}!)" + text[len("Tensor"):]
-            letter += 1
+            text = f"Tensor(a{place}!)" + text[len("Tensor"):]
         params.append(f"{text} {name}" + ("" if p.default is p.empty else "=" + _default(p.default, name, function)))
     if mutates_args != "unknown":
         unknown = set(mutates_args) - seen

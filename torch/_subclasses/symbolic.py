@@ -347,6 +347,8 @@ def dispatch(mode, func, leaves, spec, device):
         x._sym = tuple(g[0]), tuple(g[1]), g[2]
         env._keep(x)
         return x
+    if not func._schema.returns:
+        return None
     originals = {id(m): x for m, x in metas.values()}
     plain = _listed(at_codes) if error is None else []
     if len(plain) != len(results):
