@@ -1,14 +1,29 @@
 """Kernels in Python, as written for Triton, compiled in this process for the CPU. See triton/README.md."""
 __version__ = "3.7.0"
 
-from . import language
+from . import knobs, language
 from .runtime.autotuner import Config, autotune, heuristics
 from .runtime.errors import InterpreterError, OutOfResources
 from .runtime.jit import JITFunction, KernelInterface, MockTensor, TensorWrapper, constexpr_function, jit, reinterpret
 from .compiler.errors import CompilationError, TritonError
-from . import compiler, runtime, testing
+from .compiler.source import compile
+from . import compiler, errors, runtime, testing, tools
 
 _allocator = None
+_ABSENT = {"aggregate": "kernels have tuples and named tuples for values of several parts", "backends": "there is one back end, the CPU's",
+           "AsyncCompileMode": "kernels are compiled when they are first launched", "FutureKernel": "kernels are compiled when they are first launched"}
+
+
+def __getattr__(name):
+    if name in _ABSENT:
+        raise NotImplementedError(f"triton.{name} is not there: {_ABSENT[name]}")
+    raise AttributeError(f"module 'triton' has no attribute {name!r}")
+
+
+def must_use_result(x, s=True):
+    """x, a function; what it gives is not looked at here."""
+    return x if callable(x) else lambda f: f
+
 
 
 def cdiv(x, y):
@@ -36,5 +51,5 @@ def set_allocator(allocator):
 
 
 __all__ = ["CompilationError", "Config", "InterpreterError", "JITFunction", "KernelInterface", "MockTensor", "OutOfResources", "TensorWrapper",
-           "TritonError", "autotune", "cdiv", "compiler", "constexpr_function", "heuristics", "jit", "language",
-           "next_power_of_2", "reinterpret", "runtime", "set_allocator", "testing"]
+           "TritonError", "autotune", "cdiv", "compile", "compiler", "constexpr_function", "errors", "heuristics", "jit", "knobs", "language",
+           "must_use_result", "next_power_of_2", "reinterpret", "runtime", "set_allocator", "testing", "tools"]

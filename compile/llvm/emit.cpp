@@ -90,11 +90,19 @@ struct Emitter {
       return tile::is_signed(from) ? b.CreateSIToFP(v, t) : b.CreateUIToFP(v, t);
     }
     if (real_from) {
-      const double limit = tile::bytes_of(to) == 8 ? 0x1p63 : 0x1p31;
-      llvm::Value* fits = b.CreateAnd(b.CreateFCmpOGT(v, real(v->getType(), -limit)), b.CreateFCmpOLT(v, real(v->getType(), limit)));
-      llvm::Value* x = b.CreateSelect(fits, v, real(v->getType(), 0));
-      llvm::Type* middle = wide(tile::bytes_of(to) == 8 ? b.getInt64Ty() : b.getInt32Ty(), lanes);
-      return b.CreateTruncOrBitCast(b.CreateFPToSI(x, middle), t);
+      const bool large = tile::bytes_of(to) == 8 || to == Elem::u32;    // by way of 64 bits
+      const double limit = large ? 0x1p63 : 0x1p31;
+      llvm::Value *upper = nullptr, *x = v;
+      if (to == Elem::u64) {                                            // the upper half of its numbers, as the lower one
+        upper = b.CreateFCmpOGE(v, real(v->getType(), limit));
+        x = b.CreateSelect(upper, b.CreateFSub(v, real(v->getType(), limit)), v);
+      }
+      // What truncates to the least integer fits as well; fp32 has no numbers between that and the next one.
+      llvm::Value* low = !large && from == Elem::f64 ? b.CreateFCmpOGT(x, real(v->getType(), -limit - 1)) : b.CreateFCmpOGE(x, real(v->getType(), -limit));
+      llvm::Value* fits = b.CreateAnd(low, b.CreateFCmpOLT(x, real(v->getType(), limit)));
+      llvm::Value* whole = b.CreateFPToSI(b.CreateSelect(fits, x, real(v->getType(), 0)), wide(large ? b.getInt64Ty() : b.getInt32Ty(), lanes));
+      if (upper) whole = b.CreateSelect(b.CreateAnd(upper, fits), b.CreateOr(whole, number(whole->getType(), INT64_MIN)), whole);
+      return b.CreateTruncOrBitCast(whole, t);
     }
     return tile::is_signed(from) ? b.CreateSExtOrTrunc(v, t) : b.CreateZExtOrTrunc(v, t);
   }

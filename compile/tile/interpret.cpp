@@ -1,4 +1,5 @@
 // The definition of the tile language: each operator on one lane, in plain C++ on the scalar domain.
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -103,8 +104,10 @@ template <class From, class To> To converted(From x) {
   else if constexpr (stored_only<To>) return To(float(x));
   else if constexpr (std::is_same_v<To, bool>) return x != From(0);
   else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    const double lo = sizeof(To) == 8 ? -0x1p63 : -0x1p31, hi = sizeof(To) == 8 ? 0x1p63 : 0x1p31;
-    return double(x) > lo && double(x) < hi ? To(int64_t(x)) : To(0);
+    const double v = std::trunc(double(x));
+    constexpr bool large = sizeof(To) == 8 || std::is_same_v<To, uint32_t>;
+    if (std::is_same_v<To, uint64_t> && v >= 0x1p63) return v < 0x1p64 ? To(uint64_t(v)) : To(0);
+    return v >= (large ? -0x1p63 : -0x1p31) && v < (large ? 0x1p63 : 0x1p31) ? To(int64_t(v)) : To(0);
   } else return To(x);
 }
 

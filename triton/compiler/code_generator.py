@@ -8,6 +8,7 @@ import inspect
 import operator
 import types as pytypes
 
+from .. import knobs
 from ..language import core, semantic as S
 from ..language import types as T
 from ..language.core import block_pointer, tensor_descriptor
@@ -213,6 +214,8 @@ class Generator:
         except (CompilationError, _Return):
             raise
         except Exception as e:
+            if knobs.compilation.front_end_debugging:
+                raise
             fn = self.frames[-1].fn
             kind = CompileTimeAssertionFailure if isinstance(e, core.StaticAssertion) else UnsupportedLanguageConstruct if isinstance(e, _Unsupported) else CompilationError
             text = str(e) if isinstance(e, (core.StaticAssertion, _Unsupported)) else f"{type(e).__name__}: {e}" if not isinstance(e, (TypeError, ValueError, NameError)) else str(e)
@@ -701,7 +704,7 @@ class Generator:
                 self.noted(fn, name, value)
                 if isinstance(value, constexpr):
                     return value.value
-                if self.allowed_global(value, name, fn):
+                if self.allowed_global(value, name, fn) or knobs.compilation.allow_non_constexpr_globals:
                     return value
                 raise NameError(f"global {name!r} is {value!r} of type {type(value).__name__}; a kernel reads globals that are tl.constexpr "
                                 f"(`{name} = tl.constexpr(...)`), functions, modules and dtypes")

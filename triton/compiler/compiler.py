@@ -6,8 +6,10 @@ from types import SimpleNamespace
 from torch import _C
 
 from ..language import semantic as S
+from ..language.core import make_tensor_descriptor
 from ..language import types as T
 from ..language.semantic import compiling, tensor
+from ..tools.tensor_descriptor import Passed
 from .code_generator import Generator
 from .errors import CompilationError
 
@@ -143,7 +145,10 @@ def compile_kernel(fn, values, options, interpreted=False):
 
     def parameter(name, value, code):
         if isinstance(code, list):
-            return _named_tuple(value, [parameter(f"{name}[{i}]", v, c) for i, (v, c) in enumerate(zip(value, code))])
+            parts = [parameter(f"{name}[{i}]", v, c) for i, (v, c) in enumerate(zip(value, code))]
+            if isinstance(value, Passed):
+                return make_tensor_descriptor(*parts)
+            return _named_tuple(value, parts)
         if code >= 1000:
             element = torch_dtypes().get(value.dtype)
             if element is None:

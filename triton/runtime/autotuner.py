@@ -1,8 +1,8 @@
 """autotune, heuristics and Config: kernels that choose their constants."""
 import inspect
-import os
 import time
 
+from .. import knobs
 from .errors import OutOfResources
 from .jit import KernelInterface
 
@@ -109,7 +109,7 @@ class Autotuner(KernelInterface):
                 self.cache[key] = min(timings, key=lambda c: timings[c][0] if isinstance(timings[c], (list, tuple)) else timings[c])
                 self.configs_timings = timings
                 self._before({**every, **self.cache[key].all_kwargs()}, reset_only=True)
-                if os.environ.get("TRITON_PRINT_AUTOTUNING") == "1":
+                if knobs.autotuning.print:
                     print(f"autotuning of {self.__name__} with {key} took {self.bench_time:.2f} s; best: {self.cache[key]}")
             config = self.cache[key]
         else:

@@ -2,13 +2,14 @@
 import ast
 import functools
 import inspect
-import os
 import textwrap
 
 from torch import _C
 
+from .. import knobs
 from ..compiler.compiler import compile_kernel
 from ..compiler.jumps import without_jumps
+from ..tools.tensor_descriptor import TensorDescriptor
 from ..language.types import const, constexpr, dtype, unwrap
 
 _OPTIONS = {"num_warps", "num_stages", "num_ctas", "maxnreg", "debug", "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl", "ir_override",
@@ -17,7 +18,7 @@ _OPTIONS = {"num_warps", "num_stages", "num_ctas", "maxnreg", "debug", "enable_f
 
 def interpreting():
     """TRITON_INTERPRET=1: kernels run on the tile interpreter, the definition of the language, and not as machine code."""
-    return os.environ.get("TRITON_INTERPRET", "0") not in ("", "0")
+    return knobs.runtime.interpret
 
 
 class KernelInterface:
@@ -90,6 +91,8 @@ def _argument(x):
         return tuple(map(_argument, x))
     if isinstance(x, tuple):
         return type(x)(*map(_argument, x)) if hasattr(x, "_fields") else type(x)(map(_argument, x))
+    if isinstance(x, TensorDescriptor):
+        return _argument(x.passed())
     if isinstance(x, (MockTensor, TensorWrapper)):
         import torch
         from ..compiler.compiler import torch_dtypes
@@ -116,7 +119,7 @@ class JITFunction(KernelInterface):
     def __init__(self, fn, version=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None, noinline=None, repr=None, launch_metadata=None):
         self.fn = fn
         self.version, self.noinline, self.launch_metadata = version, noinline, launch_metadata
-        self.debug = bool(debug) or os.environ.get("TRITON_DEBUG", "0") not in ("", "0")
+        self.debug = bool(debug) or knobs.runtime.debug
         self._repr = repr
         self.signature = inspect.signature(fn)
         self.arg_names = list(self.signature.parameters)
