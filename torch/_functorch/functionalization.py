@@ -352,6 +352,8 @@ class _Functionalizer:
         rest = map_aggregate(node.args[1:], lambda x: self.load(x) if isinstance(x, Node) else x)
         kwargs = dict(map_aggregate(node.kwargs, lambda x: self.load(x) if isinstance(x, Node) else x))
         value = self.current(source)
+        if func is aten.view.default and getattr(getattr(_val(value), "fake_mode", None), "shape_env", None) is None and not _viewable(_val(value), rest[0]):
+            func = aten.reshape.default   # what was written lies otherwise in memory
         if isinstance(node.meta.get("val"), (list, tuple)):
             call = self.placed(node, self.view_call(func, (value, *rest), kwargs, node.meta), self.copies)
             parts, group = [], object()
@@ -658,8 +660,8 @@ def functionalize(func, *, remove="mutations"):
                 with _without_levels():
                     fakes = [mode.from_tensor(a).requires_grad_(t.requires_grad) for a, t in zip(alone, given)]
                     gm = functionalize_graph(make_fx(flat_func, tracing_mode="fake")(*fakes), remove=remove)
-        except (DataDependentOutputException, DynamicOutputShapeException, NotImplementedError):
-            # What hangs on elements, or has no functional form, can be computed, but not be recorded.
+        except (DataDependentOutputException, DynamicOutputShapeException):
+            # What hangs on elements can be computed, but not be recorded.
             if get_proxy_mode() is not None:
                 raise
             return func(*args, **kwargs)
