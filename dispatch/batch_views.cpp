@@ -126,4 +126,27 @@ bool batch_view(BatchCall& c) {
   return true;
 }
 
+namespace {
+
+// The part of each example is that of the whole batch along dimensions moved on by one.
+bool view_scatter(BatchCall& c) {
+  const int64_t rank = c.rank(0);
+  if (rank == 0 || !c.given(1)) return false;
+  const std::string& name = c.op.functional->schema.name;
+  BatchCall::Args v = c.copy();
+  const Tensor self = c.expanded(0), part = c.expanded(1);
+  v[0] = Value(self), v[1] = Value(part);
+  if (name == "diagonal_scatter") v[3] = Value(1 + wrap_dim(c.arg<int64_t>(3), rank)), v[4] = Value(1 + wrap_dim(c.arg<int64_t>(4), rank));
+  else v[2] = Value(1 + wrap_dim(c.arg<int64_t>(2), rank));
+  Results r;
+  c.op.invoke(c.op, v.data(), r);
+  c.give(r[0]);
+  return true;
+}
+FB_BATCH("select_scatter", view_scatter)
+FB_BATCH("slice_scatter", view_scatter)
+FB_BATCH("diagonal_scatter", view_scatter)
+
+}  // namespace
+
 }  // namespace fb

@@ -352,6 +352,8 @@ class _Functionalizer:
         rest = map_aggregate(node.args[1:], lambda x: self.load(x) if isinstance(x, Node) else x)
         kwargs = dict(map_aggregate(node.kwargs, lambda x: self.load(x) if isinstance(x, Node) else x))
         value = self.current(source)
+        if func is aten.view.default and getattr(getattr(_val(value), "fake_mode", None), "shape_env", None) is None and not _viewable(_val(value), rest[0]):
+            func = aten.reshape.default   # what was written lies otherwise in memory
         if isinstance(node.meta.get("val"), (list, tuple)):
             call = self.placed(node, self.view_call(func, (value, *rest), kwargs, node.meta), self.copies)
             parts, group = [], object()
@@ -636,11 +638,11 @@ def functionalize(func, *, remove="mutations"):
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
         from torch._functorch.captured import CapturedTensors
-        from torch._subclasses.fake_tensor import FakeTensorMode
-        from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing, make_fx, run_inline
+        from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
+        from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing, get_proxy_mode, make_fx, run_inline
         flat, spec = pytree.tree_flatten((args, kwargs))
         places = [i for i, x in enumerate(flat) if isinstance(x, torch.Tensor)]
-        cell, mode = [], None
+        cell, mode, unrecorded = [], None, None
 
         def flat_func(*tensors):
             values = list(flat)
@@ -661,6 +663,13 @@ def functionalize(func, *, remove="mutations"):
         with disable_proxy_modes_tracing():
             detached = [flat[i].detach() for i in places]
             # The transforms around it are for the graph, not for the trace that makes it.
-            gm = _levels._outside(traced, 1) if _levels.maybe_current_level() else traced()
+            try:
+                gm = _levels._outside(traced, 1) if _levels.maybe_current_level() else traced()
+            except (DataDependentOutputException, DynamicOutputShapeException) as error:
+                unrecorded = error
+        if unrecorded is not None:   # what hangs on elements can be computed, but not be recorded
+            if get_proxy_mode() is not None:
+                raise unrecorded
+            return func(*args, **kwargs)
         return pytree.tree_unflatten(list(run_inline(gm, [flat[i] for i in places])), cell[0])
     return wrapped
