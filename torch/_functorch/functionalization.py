@@ -656,7 +656,7 @@ def functionalize(func, *, remove="mutations"):
 
         def traced():
             nonlocal mode
-            mode = next((flat[i].fake_mode for i in places if hasattr(flat[i], "fake_mode")), None)
+            mode = next((t.fake_mode for i in places if hasattr(t := _unwrapped(flat[i]), "fake_mode")), None)
             mode = mode or FakeTensorMode(allow_non_fake_inputs=True)
             fakes = [mode.from_tensor(t).requires_grad_(flat[i].requires_grad) for i, t in zip(places, detached)]
             return functionalize_graph(make_fx(flat_func, tracing_mode="fake")(*fakes), remove=remove)
@@ -671,5 +671,17 @@ def functionalize(func, *, remove="mutations"):
             if get_proxy_mode() is not None:
                 raise unrecorded
             return func(*args, **kwargs)
+        if _levels.maybe_current_level() is not None:
+            for node in gm.graph.nodes:   # the examples of a batch may lie otherwise in memory than one alone
+                if node.target is aten.view.default:
+                    node.target = aten.reshape.default
+            gm.recompile()
         return pytree.tree_unflatten(list(run_inline(gm, [flat[i] for i in places])), cell[0])
     return wrapped
+
+
+def _unwrapped(t):
+    """What a tensor of levels of transforms stands for outside of all of them."""
+    while _levels.is_functorch_wrapped_tensor(t):
+        t = _levels.get_unwrapped(t)
+    return t
