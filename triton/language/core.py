@@ -591,8 +591,8 @@ def abs(x):
 
 
 @member
-def fdiv(x, y, ieee_rounding=False):
-    """x / y of floats."""
+def fdiv(x, y, ieee_rounding=False, approx=False):
+    """x / y of floats, rounded to nearest whatever the hints allow."""
     x, y = S.promoted(x, y, what="fdiv")
     if not x.dtype.is_floating():
         raise TypeError(f"fdiv takes floats, not {x.dtype}")
@@ -688,7 +688,7 @@ def mul(x, y, sanitize_overflow=True):
     return S.mul(x, y)
 
 
-@builtin
+@member
 def cdiv(x, div):
     """x / div rounded up, of integers."""
     x, div = unwrap(x), unwrap(div)

@@ -445,12 +445,12 @@ def truth(x):
     return make("convert", T.int1, x.shape, [cast(x, T.float32) if x.dtype.is_fp16() or x.dtype.is_bf16() else x])
 
 
-def logical_and(a, b):
-    return bit_and(truth(a), truth(b))
+def logical_and(a, other):
+    return bit_and(truth(a), truth(other))
 
 
-def logical_or(a, b):
-    return bit_or(truth(a), truth(b))
+def logical_or(a, other):
+    return bit_or(truth(a), truth(other))
 
 
 def logical_not(a):
