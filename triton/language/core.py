@@ -108,6 +108,8 @@ def full(shape, value, dtype):
         if value.type.is_block() and value.numel != 1:
             raise ValueError(f"full takes one number, not a tile of shape {list(value.shape)}")
         return S.splat(_cast(value.item() if value.type.is_block() else value, dtype), shape)
+    if dtype.is_int() and not dtype.is_bool():
+        S.natural_type(value)   # what fits 64 bits wraps to the type
     return S.splat(number(value, dtype), shape)
 
 
