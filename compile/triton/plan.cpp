@@ -78,15 +78,22 @@ struct Planner {
   }
   static bool meets(int a, int b) { return a < 0 || b < 0 || a == b; }
 
+  // What an atomic found in memory hangs on the order of the programs; a kernel that uses it has one.
+  void reads_order(Id x) {
+    if (p[x].op == Op::atomic) plan.serial = true;
+  }
+
   // ---- where everything stands, what a loop's arguments do, effects and costs ----
   void survey(int32_t r, double rounds) {
     const Region& region = p.regions[size_t(r)];
     for (Id a : region.arguments) region_of[size_t(a)] = r;
+    for (Id y : region.yields) reads_order(y);
     for (size_t i = 0; i < region.body.size(); ++i) {
       const Id id = region.body[i];
       const Node& n = p[id];
       region_of[size_t(id)] = r;
       place_of[size_t(id)] = int32_t(i);
+      for (Id x : n.in) reads_order(x);
       const double elements = double(n.numel());
       double each = 1;
       switch (n.op) {

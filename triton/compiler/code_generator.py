@@ -779,7 +779,11 @@ class Generator:
         if op is ast.Is or op is ast.IsNot:
             return (a is b) == (op is ast.Is)
         if op is ast.In or op is ast.NotIn:
-            return (a in b) == (op is ast.In)
+            found = self.any_equal(a, b) if isinstance(b, tuple) else a in b
+            return found == (op is ast.In) if isinstance(found, bool) else found if op is ast.In else S.logical_not(found)
+        if isinstance(a, tuple) and isinstance(b, tuple) and op in (ast.Eq, ast.NotEq):
+            same = self.equal(a, b)
+            return same == (op is ast.Eq) if isinstance(same, bool) else same if op is ast.Eq else S.logical_not(same)
         python, node = _COMPARE[op]
         if isinstance(a, tensor) or isinstance(b, tensor):
             if not all(isinstance(x, tensor) or is_number(x) for x in (a, b)) and op in (ast.Eq, ast.NotEq):
@@ -787,6 +791,30 @@ class Generator:
             return node(a, b)
         r = python(a, b)
         return unwrap(r)
+
+    @classmethod
+    def equal(cls, a, b):
+        """a == b, element by element of tuples: True or False where it is known, else a truth value of the kernel."""
+        if isinstance(a, tuple) and isinstance(b, tuple):
+            result = len(a) == len(b)
+            for x, y in zip(a, b) if result else ():
+                same = cls.equal(x, y)
+                result = same if result is True else result if same is True else False if same is False else S.logical_and(result, same)
+                if result is False:
+                    break
+            return result
+        a, b = (x.known if isinstance(x, tensor) and x.known is not None and not x.type.is_block() else x for x in map(unwrap, (a, b)))
+        if not isinstance(a, tensor) and not isinstance(b, tensor):
+            return bool(a == b)
+        return S.eq(a, b) if all(isinstance(x, tensor) or is_number(x) for x in (a, b)) else False
+
+    @classmethod
+    def any_equal(cls, x, values):
+        """x in values, likewise."""
+        result = False
+        for same in [cls.equal(x, v) for v in values]:
+            result = same if result is False or same is True else result if same is False or result is True else S.logical_or(result, same)
+        return result
 
     def see_BoolOp(self, e):
         both = isinstance(e.op, ast.And)

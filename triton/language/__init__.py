@@ -15,3 +15,9 @@ from .standard import argmax, argmin, bitonic_merge, cumprod, cumsum, max, min, 
 from .random import (pair_uniform_to_normal, philox, philox_impl, rand, rand4x, randint, randint4x, randn, randn4x, uint_to_uniform_float)
 
 slice, tuple = slice, tuple
+
+
+def __getattr__(name):
+    if name in ("aggregate_replace", "tensor_descriptor_type"):
+        raise NotImplementedError(f"triton.language.{name} is not there: kernels have tuples and named tuples for values of several parts")
+    raise AttributeError(f"module 'triton.language' has no attribute {name!r}")

@@ -108,6 +108,8 @@ def full(shape, value, dtype):
         if value.type.is_block() and value.numel != 1:
             raise ValueError(f"full takes one number, not a tile of shape {list(value.shape)}")
         return S.splat(_cast(value.item() if value.type.is_block() else value, dtype), shape)
+    if dtype.is_int() and not dtype.is_bool():
+        S.natural_type(value)   # what fits 64 bits wraps to the type
     return S.splat(number(value, dtype), shape)
 
 
@@ -591,8 +593,8 @@ def abs(x):
 
 
 @member
-def fdiv(x, y, ieee_rounding=False):
-    """x / y of floats."""
+def fdiv(x, y, ieee_rounding=False, approx=False):
+    """x / y of floats, rounded to nearest whatever the hints allow."""
     x, y = S.promoted(x, y, what="fdiv")
     if not x.dtype.is_floating():
         raise TypeError(f"fdiv takes floats, not {x.dtype}")
@@ -688,7 +690,7 @@ def mul(x, y, sanitize_overflow=True):
     return S.mul(x, y)
 
 
-@builtin
+@member
 def cdiv(x, div):
     """x / div rounded up, of integers."""
     x, div = unwrap(x), unwrap(div)

@@ -140,7 +140,7 @@ def natural_type(x):
         for low, high, t in ((-(1 << 31), 1 << 31, T.int32), (0, 1 << 32, T.uint32), (-(1 << 63), 1 << 63, T.int64), (0, 1 << 64, T.uint64)):
             if low <= x < high:
                 return t
-        raise ValueError(f"the integer {x} does not fit 64 bits")
+        raise ValueError(f"the integer {x} does not fit 64 bits: from {-(1 << 63)} (int64) to {(1 << 64) - 1} (uint64)")
     x = abs(float(x))
     return T.float32 if x == 0 or x != x or x == float("inf") or 2.0 ** -126 <= x <= (2 - 2.0 ** -23) * 2.0 ** 127 else T.float64
 
@@ -266,7 +266,7 @@ def promoted(a, b, division=False, pointers=False, what="this operator"):
         if x.dtype.is_ptr() or kind > x.dtype.kind():
             return to_tensor(n)
         if x.dtype.is_int() and not x.dtype.is_bool() and not (x.dtype.get_int_min_value() <= n <= x.dtype.get_int_max_value()):
-            raise ValueError(f"the number {n} is out of range for type {x.dtype}")
+            raise ValueError(f"the number {n} is out of range for type {x.dtype}, from {x.dtype.get_int_min_value()} to {x.dtype.get_int_max_value()}")
         return number(n, x.dtype)
 
     if a_number and not b_number:
@@ -286,7 +286,10 @@ def promoted(a, b, division=False, pointers=False, what="this operator"):
                 raise TypeError(f"{what} does not take {a.dtype} and {b.dtype}: one is signed and the other is not; convert one of them")
         t = common_type(a.dtype, b.dtype, division)
         a, b = cast(a, t), cast(b, t)
-    return broadcast_all(a, b)
+    try:
+        return broadcast_all(a, b)
+    except ValueError as e:
+        raise ValueError(f"{what} does not take operands of type {a.type} and {b.type}: {e}") from None
 
 
 def lane(name, dtype, *xs):
@@ -445,12 +448,12 @@ def truth(x):
     return make("convert", T.int1, x.shape, [cast(x, T.float32) if x.dtype.is_fp16() or x.dtype.is_bf16() else x])
 
 
-def logical_and(a, b):
-    return bit_and(truth(a), truth(b))
+def logical_and(a, other):
+    return bit_and(truth(a), truth(other))
 
 
-def logical_or(a, b):
-    return bit_or(truth(a), truth(b))
+def logical_or(a, other):
+    return bit_or(truth(a), truth(other))
 
 
 def logical_not(a):

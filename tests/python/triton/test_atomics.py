@@ -140,7 +140,37 @@ def scalar_pointer_kernel(memory, old):
 def test_scalar_pointer_changes_once():
     memory, old = torch.zeros(1, dtype=torch.int32), torch.zeros(3, dtype=torch.int32)
     scalar_pointer_kernel[(3,)](memory, old)
-    assert memory.item() == 15 and sorted(old.tolist()) == [0, 5, 10]
+    assert memory.item() == 15 and old.tolist() == [0, 5, 10]
+
+
+@triton.jit
+def compaction_kernel(x, kept, count, n, B: tl.constexpr, IN_LOOP: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    v = tl.load(x + i, mask=i < n, other=0)
+    keep = v > 0
+    at = 0
+    if IN_LOOP:
+        for _ in range(1):
+            at = tl.atomic_add(count, tl.sum(keep.to(tl.int32)))
+    else:
+        at = tl.atomic_add(count, tl.sum(keep.to(tl.int32)))
+    tl.store(kept + at + tl.cumsum(keep.to(tl.int32)) - 1, v, mask=keep)
+
+
+@pytest.mark.parametrize("in_loop", [False, True])
+def test_places_given_out_by_an_atomic_are_in_the_order_of_the_programs(in_loop):
+    x = torch.randint(-100, 100, (100000,), generator=torch.Generator().manual_seed(0))
+    threads = torch.get_num_threads()
+    try:
+        for n in (1, 4):
+            torch.set_num_threads(n)
+            kept, count = torch.zeros_like(x), torch.zeros(1, dtype=torch.int32)
+            kernel = compaction_kernel[(triton.cdiv(100000, 64),)](x, kept, count, 100000, 64, in_loop)
+            assert kernel.serial
+            assert torch.equal(kept[:count.item()], x[x > 0])
+    finally:
+        torch.set_num_threads(threads)
+    assert not counted_kernel.warmup(torch.zeros(1, dtype=torch.int32), 8, grid=(1,)).serial   # nothing is found there
 
 
 @triton.jit

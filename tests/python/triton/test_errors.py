@@ -106,3 +106,35 @@ def test_pointers_to_constant_data():
     for how in (1, 2):
         with pytest.raises(triton.CompilationError, match="const_pointer<fp32>"):
             const_kernel[(1,)](x, out, how)
+
+
+@triton.jit
+def number_kernel(x, HOW: tl.constexpr):
+    i = tl.arange(0, 8)
+    if HOW == 0:
+        r = i.to(tl.int8) + 300
+    elif HOW == 1:
+        r = tl.full((8,), 2 ** 70, tl.int32)
+    elif HOW == 2:
+        r = i * 1.0 + 2 ** 70
+    elif HOW == 3:
+        r = i + tl.arange(0, 4)
+    else:
+        r = tl.full((8,), 2 ** 32 + 5, tl.int32)
+    tl.store(x + i, r)
+
+
+@pytest.mark.parametrize("how, text", [(0, "number 300 is out of range for type int8, from -128 to 127"),
+                                       (1, "integer 1180591620717411303424 does not fit 64 bits: from -9223372036854775808 .* to 18446744073709551615"),
+                                       (3, r"\+ does not take operands of type <\[8\], int32> and <\[4\], int32>: .*dimension 0 has 8 and 4")])
+def test_numbers_and_shapes_name_their_limits(how, text):
+    with pytest.raises(triton.CompilationError, match=text):
+        number_kernel[(1,)](torch.zeros(8), how)
+
+
+def test_numbers_that_a_type_takes():
+    x = torch.zeros(8)
+    number_kernel[(1,)](x, 2)
+    assert x.tolist() == [2.0 ** 70] * 8
+    number_kernel[(1,)](x, 4)
+    assert x.tolist() == [5] * 8

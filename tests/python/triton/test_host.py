@@ -179,6 +179,10 @@ def test_target_and_what_is_not_there():
             getattr(triton, name)
     with pytest.raises(NotImplementedError, match="triton.tools.mxfp"):
         triton.tools.mxfp
+    for module, name in ((triton.testing, "get_dram_gbps"), (triton.compiler, "make_backend"), (triton.runtime, "cache"), (tl, "aggregate_replace")):
+        with pytest.raises(NotImplementedError, match=f"{module.__name__}.{name} is not there"):
+            getattr(module, name)
+        assert not hasattr(module, "no_such_name")
     with pytest.raises(NotImplementedError, match="IRSource"):
         triton.compiler.IRSource("kernel.ttir")
     assert issubclass(triton.CompilationError, triton.errors.TritonError)

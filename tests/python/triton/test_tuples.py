@@ -203,6 +203,54 @@ def test_what_tuples_do_not_hold():
         numbers_kernel[(1,)]((2 ** 70, 2, (3, 3), None), out)
 
 
+@triton.jit
+def compared_kernel(out, t, n):
+    i = 0
+    for v in (2 in (1, 2), 3 in (1, 2), 3 not in (1, 2), n in t, n not in t, t == (4, 5), t != (4, 5), t == (4,), (1, (2, n)) == (1, (2, 7)), (None, n) == (None, n)):
+        tl.store(out + i, v)
+        i += 1
+
+
+def test_tuples_are_compared_and_looked_through():
+    out = torch.zeros(10, dtype=torch.bool)
+    for t, n in (((4, 5), 5), ((4, 6), 7), ((8, 5), 4)):
+        compared_kernel[(1,)](out, t, n)
+        assert out.tolist() == [True, False, True, n in t, n not in t, t == (4, 5), t != (4, 5), False, n == 7, True]
+
+
+@triton.jit
+def swapped(m):
+    return Matrix(m.memory + 1, (m.strides[1], m.strides[0]), m.scale * 2)
+
+
+@triton.jit
+def ways_kernel(out, t, optional, n):
+    total = 0.0
+    for i, p in enumerate(t):
+        total += tl.load(p) * (i + 1)
+    if optional[1] is not None:
+        total += tl.load(optional[1])
+    m = Matrix(1.0, (n, n + 1), 0.5)
+    for _ in range(3):
+        m = swapped(m)
+    a, b = 1, 1
+    while a < n:
+        a, b = b, a + b
+    c = (a, (b, 1.5)) if n > 5 else (b, (a, 2.5))
+    all_of_them = (total, m.memory, *m.strides, m.scale) + c[:1] + c[1]
+    for k in tl.static_range(len(all_of_them)):
+        tl.store(out + k, all_of_them[k])
+
+
+def test_named_tuples_in_loops_enumerate_and_choices():
+    out = torch.zeros(8)
+    t = (torch.tensor([2.0]), torch.tensor([3.0]))
+    ways_kernel[(1,)](out, t, (None, None), 100)
+    assert out.tolist() == [8, 4, 101, 100, 4, 144, 233, 1.5]
+    ways_kernel[(1,)](out, t, (None, torch.tensor([10.0])), 3)
+    assert out.tolist() == [18, 4, 4, 3, 4, 5, 3, 2.5]
+
+
 def test_constants_in_a_constexpr_tuple_are_told_apart():
     out = torch.zeros(2)
 

@@ -1,1 +1,1 @@
-from . import libdevice
+from . import cuda, libdevice

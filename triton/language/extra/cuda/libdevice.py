@@ -1,1 +1,2 @@
+"""The functions of triton.language.extra.libdevice."""
 from ..libdevice import *  # noqa: F403
