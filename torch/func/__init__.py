@@ -13,8 +13,9 @@ def functionalize(func, *, remove="mutations"):
     """`func` without in-place operators: each becomes one that gives a new value, writes to views included.
 
     Tensors among the arguments that `func` writes to are written once, at the end. `remove='mutations_and_views'`: views
-    become copies, too. Together with `make_fx`, the graph has no in-place operators but these last writes. RuntimeError for
-    another `remove`; NotImplementedError for an operator without a functional form.
+    become copies, too. Together with `make_fx`, the graph has no in-place operators but these last writes. It nests with the
+    other transforms. A function that asks for elements is called as it is, from its beginning. RuntimeError for another
+    `remove`; NotImplementedError for an operator without a functional form.
     """
     from torch._functorch.functionalization import functionalize as make
     return make(func, remove=remove)
