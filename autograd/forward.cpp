@@ -176,24 +176,13 @@ void set_tangent(const Tensor& t, Tensor tangent) {
   g_first = r;
 }
 
-// Whether a backward, of this level of a transform or of one further out, may come to look at t.
-static bool recorded(const Tensor& t) {
-  for (Tensor x = t; x.defined();) {
-    if (requires_grad(x)) return true;
-    const Wrapped* w = wrapped_in(x);
-    if (!w) break;
-    x = w->inner;
-  }
-  return false;
-}
-
 void write_tangent(const Tensor& self, const Tensor& tangent) {
   if (!differentiable(self)) return;
   ForwardMode off(false);
   Tensor mine = tangent_of(self);
-  const Tensor base = forward_base(self);
   if (!mine.defined()) {
     if (!tangent.defined()) return;
+    const Tensor base = forward_base(self);
     if (!base.defined()) {  // others may have the same tangent, which later writes to self leave alone
       set_tangent(self, op<"clone">(tangent));
       return;
@@ -201,13 +190,6 @@ void write_tangent(const Tensor& self, const Tensor& tangent) {
     // A part of a base that had no tangent: the rest of the base has a tangent of zeros from now on.
     set_tangent(base, zeros_as(base, tangent));
     mine = same_window(self, base, tangent_of(base));
-  } else if (recorded(mine) || (tangent.defined() && recorded(tangent))) {
-    // Derivatives of the tangent that was may need it: the write goes to a copy.
-    const Tensor& owner = base.defined() ? base : self;
-    const Tensor was = tangent_of(owner), copy = zeros_as(owner, tangent.defined() ? tangent : was);
-    op_list<"copy_">(copy, was);
-    set_tangent(owner, copy);
-    mine = base.defined() ? same_window(self, base, copy) : copy;
   }
   if (tangent.defined()) op_list<"copy_">(mine, tangent);
   else op_list<"zero_">(mine);
@@ -279,6 +261,12 @@ bool forward_invoke_inplace(const OpEntry& op, const Value* args, Results& out) 
       old[i] = fb::op<"clone">(args[i].tensor());
       v.push_back(Value(old[i]));
     } else v.push_back(args[i]);
+  }
+  // What is recorded of the rule keeps tangents, and self's is written over below.
+  if (has_rule && tls.grad_enabled && t.one[0].defined()) {
+    const Tensor mine = t.one[0];
+    for (Tensor& x : t.one)
+      if (x.defined() && same_storage(x, mine)) x = fb::op<"clone">(x);
   }
   op.invoke(op, args, out);
   if (!has_rule) {  // zero_, fill_ with a number, random values: nothing of the past remains

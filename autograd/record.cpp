@@ -49,7 +49,6 @@ Tensor number_as_tensor(const Scalar& s, DType like) {
   if (tls.layers & kPython) return op<"scalar_tensor">(s, d, std::nullopt, Device(), false);
   Tensor t = Tensor::empty({}, {d, Device()});
   op_list<"fill_">(t, s);
-  t->wrapped_number = true;
   return t;
 }
 

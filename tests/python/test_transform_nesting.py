@@ -182,3 +182,21 @@ def test_copies_that_lowerings_write_have_the_batches_of_all_levels():
     close(nested(X), expected)
     close(make_fx(nested)(X)(X), expected)
     close(functionalize(nested)(X), expected)
+
+
+def view_then_write(v):
+    b = v * v
+    w = b.view(2, 2)
+    w[0].mul_(v[1])
+    u = b[1:3]
+    b.add_(v)
+    w.t().mul_(v[3])
+    return (u * u).sum() + b.prod()
+
+
+def test_views_made_before_a_write_see_its_tangent():
+    def along(v):
+        return jvp(view_then_write, (v,), (v.cos(),))[1]
+    close(along(X), numeric_gradient(view_then_write, X) @ X.cos(), rtol=1e-6, atol=1e-6)
+    for d in (grad, jacfwd, jacrev):
+        close(d(along)(X), numeric_gradient(along, X), rtol=1e-6, atol=1e-6)
