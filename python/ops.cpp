@@ -153,13 +153,14 @@ PyObject* op_vectorcall_by_schema(PyObject* self, PyObject* const* args, size_t 
   const Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
   if (function_modes || (!g_function_disabled && any_asks(args, all))) return dispatch_torch_function(self, args, n, kwnames);
   ParsedCall c;
+  c.by_schema = true;
+  c.one_overload = as(self)->binding->signatures().plain.size() == 1;
   try {
     parse_call(*as(self)->binding, args, n, kwnames, c);
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::type) raise_runtime(e.what());
     throw;
   }
-  c.by_schema = true;
   return invoke_parsed(c);
   FB_PY_END(nullptr)
 }

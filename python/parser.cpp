@@ -72,7 +72,7 @@ bool tensor_number(PyObject* o, const ParsedCall& c, Scalar& s) {
   return true;
 }
 
-bool index_from(PyObject* o, int64_t& v) {
+bool index_from(PyObject* o, int64_t& v, bool takes_bool = false) {
   if (PyLong_CheckExact(o)) {
     int over = 0;
     v = PyLong_AsLongLongAndOverflow(o, &over);
@@ -83,7 +83,10 @@ bool index_from(PyObject* o, int64_t& v) {
     call_from_python.wrote(v);
     return true;
   }
-  if (PyBool_Check(o)) return false;
+  if (PyBool_Check(o)) {
+    v = o == Py_True;
+    return takes_bool;
+  }
   if (is_symbolic_number(o)) [[unlikely]] {
     Obj n(plain_number_of(o));
     return PyLong_CheckExact(n.get()) && ((v = PyLong_AsLongLong(n.get())) != -1 || !PyErr_Occurred());
@@ -168,13 +171,13 @@ bool convert(const ArgSpec& a, PyObject* o, bool numbers, ParsedCall& c, Value& 
     }
     case ArgType::integer: {
       int64_t v;
-      if (!index_from(o, v)) return false;
+      if (!index_from(o, v, c.one_overload)) return false;
       out = Value(v);
       return true;
     }
     case ArgType::ints: {
       int64_t v;
-      if (a.list_size > 0 && index_from(o, v)) {
+      if (a.list_size > 0 && index_from(o, v, c.one_overload)) {
         if (c.nints + a.list_size > 48) return false;
         int64_t* p = c.ints + c.nints;
         for (int i = 0; i < a.list_size; ++i) p[i] = v;
@@ -191,7 +194,7 @@ bool convert(const ArgSpec& a, PyObject* o, bool numbers, ParsedCall& c, Value& 
         c.nints += int(n);
       } else p = static_cast<int64_t*>(c.take(size_t(n) * 8));
       for (Py_ssize_t i = 0; i < n; ++i)
-        if (!index_from(PySequence_Fast_GET_ITEM(o, i), p[i])) return false;
+        if (!index_from(PySequence_Fast_GET_ITEM(o, i), p[i], c.one_overload)) return false;
       out = Value(Ints(p, n));
       return true;
     }
@@ -224,6 +227,10 @@ bool convert(const ArgSpec& a, PyObject* o, bool numbers, ParsedCall& c, Value& 
     case ArgType::boolean:
       if (PyBool_Check(o)) {
         out = Value(o == Py_True);
+        return true;
+      }
+      if (c.one_overload && PyLong_CheckExact(o)) {
+        out = Value(PyObject_IsTrue(o) == 1);
         return true;
       }
       if (is_symbolic_number(o)) {

@@ -48,6 +48,7 @@ struct ParsedCall {
   ~ParsedCall() {}
   bool requires_grad = false;
   bool by_schema = false;         // a call of torch.ops: several results are a plain tuple, a list of tensors a list
+  bool one_overload = false;      // of torch.ops, where bools are ints and ints are bools: there is no other overload that they could mean
   bool asks_for_numbers = true;   // of a tensor whose class or mode takes calls; not while an overload for tensors may fit
   int64_t work = 0;               // elements of all tensors: whether the GIL is worth giving up
 

@@ -516,7 +516,7 @@ void init_tensor(PyObject* m) {
   t.tp_getset = tensor_props;
   t.tp_methods = tensor_methods;
   t.tp_new = tensor_base_new;
-  t.tp_hash = [](PyObject* o) { return _Py_HashPointer(o); };
+  t.tp_hash = [](PyObject* o) { return Py_hash_t(reinterpret_cast<uintptr_t>(o)); };  // id(o), as programs rely on
   // Number, sequence and comparison slots come with the operators (ops.cpp), before PyType_Ready.
 }
 

@@ -2,6 +2,8 @@
 import builtins
 import math
 
+from torch._torch_function import overridable
+
 
 def _message(message):
     return str(message() if callable(message) else message)
@@ -71,6 +73,7 @@ def _symbolic(*operands):
     return any(hasattr(x, "node") and hasattr(x, "_code") for x in operands)
 
 
+@overridable
 def sym_int(a):
     """int(a), towards zero."""
     if _symbolic(a):
@@ -78,6 +81,7 @@ def sym_int(a):
     return math.floor(a) if a >= 0 else math.ceil(a)
 
 
+@overridable
 def sym_float(a):
     """float(a)."""
     if _symbolic(a):
@@ -85,6 +89,7 @@ def sym_float(a):
     return a.__float__() if hasattr(a, "__float__") else builtins.float(a)
 
 
+@overridable
 def sym_max(a, b):
     """max(a, b), a float where either is."""
     if _symbolic(a, b):
@@ -92,6 +97,7 @@ def sym_max(a, b):
     return builtins.max(a, b) if not isinstance(a, builtins.float) and not isinstance(b, builtins.float) else builtins.float(builtins.max(a, b))
 
 
+@overridable
 def sym_min(a, b):
     """min(a, b), a float where either is."""
     if _symbolic(a, b):
@@ -99,16 +105,19 @@ def sym_min(a, b):
     return builtins.min(a, b) if not isinstance(a, builtins.float) and not isinstance(b, builtins.float) else builtins.float(builtins.min(a, b))
 
 
+@overridable
 def sym_not(a):
     """not a."""
     return a.__sym_not__() if _symbolic(a) else not a
 
 
+@overridable
 def sym_ite(b, t, f):
     """t if b else f."""
     return _apply("sym_ite", b, t, f) if _symbolic(b) else t if b else f
 
 
+@overridable
 def sym_sum(args):
     """The sum of numbers."""
     return builtins.sum(args)

@@ -16,6 +16,10 @@ class _TensorTypeMeta(type):
         return isinstance(obj, torch.Tensor) and obj.dtype is cls.dtype and obj.device.type == "cpu"
 
     def __call__(cls, *args, device=None):
+        with _C.DisableTorchFunction():   # modes see no part of it
+            return cls._made(*args, device=device)
+
+    def _made(cls, *args, device=None):
         if not args:
             return torch.empty(0, dtype=cls.dtype, device="cpu")
         if len(args) == 1 and isinstance(args[0], torch.Tensor):

@@ -39,7 +39,9 @@ def _convert(result, cls):
 
 def _legacy_new(cls, *args, device=None, dtype=None):
     """torch.Tensor(2, 3), Tensor([1, 2]), Tensor(other): a tensor of the default floating type."""
-    import torch
+    if torch._torch_function._modes:   # which see no part of it
+        with _C.DisableTorchFunction():
+            return _legacy_new(cls, *args, device=device, dtype=dtype)
     if not args:
         t = torch.empty(0, device=device or "cpu")  # the default device is not asked
     elif len(args) == 1 and isinstance(args[0], Tensor):

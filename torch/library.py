@@ -87,7 +87,7 @@ class Library:
     def define(self, schema, alias_analysis="", *, tags=()):
         """Defines an operator: "name(Tensor x, int n=2) -> Tensor"; "name.overload(...)" for an overload.
 
-        Returns: the name. Raises RuntimeError where the text is no schema, or the overload is there already.
+        Returns: the operator's name, without an overload. Raises RuntimeError where the text is no schema, or the overload is there already.
         """
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
             raise RuntimeError(f"Library.define: there is no alias_analysis {alias_analysis!r}")
@@ -103,7 +103,7 @@ class Library:
         if tags:
             torch._ops._library_tags[name] = list(tags) if isinstance(tags, (list, tuple)) else [tags]
         _refresh_packet(self.ns, name)
-        return name.rpartition("::")[2]
+        return name.rpartition("::")[2].partition(".")[0]
 
     def impl(self, op_name, fn, dispatch_key="", *, with_keyset=False, allow_override=True):
         """Registers a kernel of an operator for a key; for one of aten it takes the place of ours.
@@ -402,4 +402,6 @@ def opcheck(op, args, kwargs=None, *, test_utils=("test_schema", "test_autograd_
     Returns: {test: "SUCCESS" or the failure}. With raise_exception a failure raises OpCheckError.
     """
     from torch._library.opcheck import run
+    if isinstance(op, torch._ops.OpOverloadPacket) and len(op.overloads()) != 1:
+        raise RuntimeError(f"opcheck tests one overload, and {op} has {len(op.overloads())}: {op.overloads()}")
     return run(_lookup(op, "opcheck"), args, kwargs or {}, test_utils, raise_exception, atol, rtol)

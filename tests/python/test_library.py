@@ -507,6 +507,73 @@ def test_schemas_of_our_operators(op, printed):
     assert str(getattr(getattr(torch.ops.aten, name), overload)._schema) == full + printed
 
 
+def test_bools_and_integers_stand_for_each_other_in_a_call_of_one_overload(ns):
+    m = torch.ones(2, 2)
+    assert torch.ops.aten.cumsum.default(m, True).tolist() == [[1, 2], [1, 2]]
+    assert torch.ops.aten.sum.dim_IntList(m, [True], 1).tolist() == [[2], [2]] and torch.ops.aten.sum.dim_IntList(m, [True], 0).tolist() == [2, 2]
+
+    @custom_op(f"{ns}::times", mutates_args=())
+    def times(x: Tensor, n: int, b: bool = False) -> Tensor:
+        return x * n + b
+    assert times(m, True, 1).tolist() == [[2, 2], [2, 2]]
+    for f in (lambda: torch.cumsum(m, True), lambda: torch.sum(m, [1], 1)):
+        with pytest.raises(TypeError):
+            f()
+    for f in (lambda: torch.ops.aten.cumsum.default(m, 1.0), lambda: times(m, 1.0)):
+        with pytest.raises(RuntimeError):
+            f()
+
+
+def test_a_definition_gives_the_name_of_the_operator(ns):
+    lib = Library(ns, "DEF")
+    assert lib.define("f.one(Tensor x) -> Tensor") == "f" and lib.define("f(Tensor x, int n) -> Tensor") == "f"
+    lib._destroy()
+
+
+def test_hash_is_identity():
+    t = torch.ones(2)
+    assert hash(t) == id(t)
+
+
+def test_an_operator_without_results_needs_a_fake_implementation_unless_it_writes(ns):
+    @custom_op(f"{ns}::nothing", mutates_args=())
+    def nothing(x: Tensor) -> None: ...
+
+    @custom_op(f"{ns}::writes", mutates_args={"x"})
+    def writes(x: Tensor) -> None:
+        x.add_(1)
+    t = torch.ones(1, device="meta")
+    assert writes(t) is None
+    with pytest.raises(RuntimeError, match="fake implementation"):
+        nothing(t)
+
+
+def test_what_opcheck_finds_has_the_type_of_its_kind(ns):
+    from torch._subclasses.fake_tensor import MetadataMismatchError
+
+    def results(op, *args):
+        return {k: v if isinstance(v, str) else type(v) for k, v in opcheck(op, args, raise_exception=False).items()}
+    fine = dict.fromkeys(("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic"), "SUCCESS")
+
+    @custom_op(f"{ns}::double", mutates_args=())
+    def double(x: Tensor) -> Tensor:
+        return x.double()
+    assert results(double, torch.ones(2)) == {**fine, "test_faketensor": RuntimeError, "test_aot_dispatch_dynamic": RuntimeError}
+    double.register_fake(lambda x: torch.empty_like(x))
+    assert results(double, torch.ones(2)) == {**fine, "test_faketensor": MetadataMismatchError}
+
+    @custom_op(f"{ns}::hidden", mutates_args=())
+    def hidden(x: Tensor) -> Tensor:
+        x.add_(1)
+        return x + 1
+    hidden.register_fake(lambda x: torch.empty_like(x))
+    assert results(hidden, torch.ones(2)) == {**fine, "test_schema": RuntimeError}
+    with pytest.raises(torch._library.opcheck.OpCheckError):
+        opcheck(hidden, (torch.ones(2),))
+    with pytest.raises(RuntimeError, match="overload"):
+        opcheck(torch.ops.aten.sin, (torch.ones(1),))
+
+
 def test_names_of_aliases_are_places_of_parameters():
     def f(n: int, x: Tensor, y: Tensor, zs: Optional[Tensor] = None) -> None: ...
     assert infer_schema(f, mutates_args={"y", "zs"}) == "(SymInt n, Tensor x, Tensor(a2!) y, Tensor(a3!)? zs=None) -> ()"

@@ -320,3 +320,13 @@ def test_modes_are_asked_where_subclasses_are_plain():
         log.clear()
         s + 1
     assert log == []
+
+
+def test_numbers_reach_modes_and_the_older_constructors_do_not():
+    log = []
+    with _mode("P", log, False):
+        assert (torch.sym_max(1, 2), torch.sym_min(1, 2), torch.sym_int(1.5), torch.sym_float(1), torch.sym_not(True)) == (2, 1, 1, 1.0, False)
+        assert [f for _, f, _ in log] == [torch.sym_max, torch.sym_min, torch.sym_int, torch.sym_float, torch.sym_not]
+        log.clear()
+        a, b, c = torch.Tensor(2), torch.FloatTensor([1.0, 2.0]), torch.Tensor([1.0])
+    assert log == [] and a.shape == (2,) and b.tolist() == [1, 2] and c.tolist() == [1]

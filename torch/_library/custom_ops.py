@@ -87,8 +87,8 @@ class CustomOpDef:
 
     def _fake_kernel(self, *args, **kwargs):
         if self._fake is None:
-            if not self._opoverload._schema.returns:
-                return None
+            if not self._opoverload._schema.returns and self._opoverload._schema.is_mutable:
+                return None   # what it writes stays as it looks
             raise RuntimeError(f"{self._qualname} was called with tensors without values, but has no fake implementation; "
                                f"`{self._name}.register_fake` gives it one")
         with fake_impl.running(self._opoverload):

@@ -42,6 +42,10 @@ class UnsupportedOperatorException(_OfOperator):
     """An operator without a shape rule."""
 
 
+class MetadataMismatchError(RuntimeError):
+    """A fake implementation says something else of a result than what the operator gives."""
+
+
 class FakeTensorDeviceMismatchError(RuntimeError):
     """Arguments on different devices."""
 
