@@ -43,6 +43,7 @@ FB_CARD(PowTensorTensor)
 
 struct PowTensorScalar : pointwise<PowTensorScalar> {
   static constexpr auto schema = "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor";
+  static constexpr ResultLayout layout = ResultLayout::of_tensors, grad_layout = ResultLayout::of_tensors;
   static constexpr auto aliases = "_.Scalar";
   static constexpr auto grad_name = "PowBackward0";
   static constexpr uint32_t types = types::floating | types::complex | types::integral;
@@ -88,6 +89,7 @@ FB_CARD(PowTensorScalar)
 
 struct PowScalar : pointwise<PowScalar> {
   static constexpr auto schema = "pow.Scalar(Scalar self, Tensor exponent) -> Tensor";
+  static constexpr ResultLayout layout = ResultLayout::row_major;
   static constexpr auto grad_name = "PowBackward2";
   static constexpr uint32_t types = PowTensorTensor::types, forms = form::fn | form::out;
   static constexpr uint64_t scalar_operands = 0b01;
