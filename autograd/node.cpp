@@ -254,6 +254,17 @@ AccumulateGrad::~AccumulateGrad() {
   if (m && m->accumulator == this) m->accumulator = nullptr;
 }
 
+// Whether a gradient has the strides of the variable, but for sizes of 1, whose strides say nothing; row-major ones where the
+// variable has gaps or overlaps.
+static bool laid_out_alike(const Tensor& g, const Tensor& variable) {
+  if (g.strides() == variable.strides()) return true;
+  if (g.sizes() != variable.sizes()) return false;
+  if (!variable.is_non_overlapping_and_dense()) return g.is_contiguous();
+  for (int64_t d = 0; d < g.ndim(); ++d)
+    if (g.sizes()[d] != 1 && g.strides()[d] != variable.strides()[d]) return false;
+  return true;
+}
+
 GradList AccumulateGrad::apply(GradList&& grads) {
   Tensor g = std::move(grads[0]);
   if (!g.defined()) return {};
@@ -268,7 +279,7 @@ GradList AccumulateGrad::apply(GradList&& grads) {
     // A gradient nobody else holds, laid out as the variable, is taken over; anything else is copied.
     const bool layered = (g->flags | tls.layers) & kLayered, python = (g->flags | tls.layers) & kPython;
     const bool own = g->refs.load(std::memory_order_acquire) == 1 && (python || g->storage.use_count() == 1) && !tls.grad_enabled &&
-                     g.strides() == variable.strides() && !(g->flags & (kConj | kNeg | kDual)) && g.is_non_overlapping_and_dense();
+                     laid_out_alike(g, variable) && !(g->flags & (kConj | kNeg | kDual)) && g.is_non_overlapping_and_dense();
     if (own) m.grad = detach(g);
     else if (tls.grad_enabled || layered) m.grad = op<"clone">(g);
     else {

@@ -176,11 +176,14 @@ SmallVec<I, 6> ordered_strides_of(Span<I> sizes, Order order) {
       }
     }
   }
+  bool row_major = true;
+  for (int64_t i = 0; i < n; ++i) row_major = row_major && perm[i] == n - 1 - i;
+  // A size of 0 counts as 1 in row-major order, and as itself in any other.
   SmallVec<I, 6> strides(n, I(1));
   I step = 1;
   for (int64_t d : perm) {
     strides[d] = step;
-    if (sizes[d] > 1) step = step * sizes[d];
+    if (sizes[d] > 1 || (sizes[d] == 0 && !row_major)) step = step * sizes[d];
   }
   return strides;
 }

@@ -22,12 +22,13 @@ template <class I> List<I> contiguous_strides(Span<I> sizes) {
   return st;
 }
 
+// Plain products: behind a size of 0 the strides are 0.
 template <class I> List<I> channels_last_strides(Span<I> sizes) {
   List<I> st(sizes.n, I(1));
   const int64_t n = sizes.n;
-  st[n - 1] = at_least_one(sizes[1]);
-  for (int64_t i = n - 2; i >= 2; --i) st[i] = stride_times(st[i + 1], at_least_one(sizes[i + 1]));
-  st[0] = stride_times(st[2], at_least_one(sizes[2]));
+  st[n - 1] = sizes[1];
+  for (int64_t i = n - 2; i >= 2; --i) st[i] = stride_times(st[i + 1], sizes[i + 1]);
+  st[0] = stride_times(st[2], sizes[2]);
   return st;
 }
 
@@ -55,6 +56,13 @@ template <class I> bool is_expandable_to(Span<I> from, Span<I> to) {
     if (!(f == 1) && !(f == t)) return false;
   }
   return true;
+}
+
+// Symbols are asked whether they are below 2 first: that is known of most.
+template <class I> bool has_no_elements(Span<I> sizes) {
+  for (const I& s : sizes)
+    if (s < 2 && s == 0) return true;
+  return false;
 }
 
 template <class I> bool is_contiguous(Span<I> sizes, Span<I> strides) {
@@ -114,13 +122,14 @@ template <class I> bool is_dense(Span<I> sizes, Span<I> strides) {
   for (int64_t i = 0; i < n; ++i) {
     const int64_t d = perm[i];
     if (sizes[d] < 2) return true;
-    if (!(strides[d] == expect)) return false;
+    if (!(strides[d] == expect)) return has_no_elements(sizes);
     expect = expect * sizes[d];
   }
   return true;
 }
 
-// Strides of a dense result that keeps the order of dimensions (preserve_format).
+// Strides of a dense result that keeps the order of dimensions (preserve_format): those of a dense tensor to the number,
+// where a size of 1 or 0 leaves them open, too.
 template <class I> List<I> preserved_strides(Span<I> sizes, Span<I> strides) {
   if (is_dense(sizes, strides)) return List<I>(strides);
   // Broadcast dimensions stay where they are; of equal strides the larger size is outside.

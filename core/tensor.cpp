@@ -139,7 +139,7 @@ Dims channels_last_strides(Ints sizes) { return rules_of_shape::channels_last_st
 bool Tensor::is_contiguous(MemoryFormat f) const {
   if (f != MemoryFormat::channels_last && f != MemoryFormat::channels_last_3d) return is_contiguous();
   if (ndim() != (f == MemoryFormat::channels_last ? 4 : 5)) return false;
-  return numel() == 0 ? is_contiguous() : rules_of_shape::is_channels_last(sizes(), strides());
+  return rules_of_shape::is_channels_last(sizes(), strides());
 }
 MemoryFormat Tensor::suggested_format() const { return rules_of_shape::suggested_format(sizes(), strides()); }
 bool Tensor::is_non_overlapping_and_dense() const {

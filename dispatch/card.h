@@ -198,6 +198,7 @@ template <class C> struct pointwise : card_base<C> {
   static constexpr uint32_t types = types::floating;
   static constexpr uint32_t bool_operands = 0;
   static constexpr uint64_t scalar_operands = 0;  // `Scalar` arguments (by position) that take part as operands do
+  static constexpr ResultLayout layout = ResultLayout::of_operands, grad_layout = ResultLayout::of_operands;
   static constexpr Promotion promotion{};
 };
 // A program over other cards, expanded above autograd: `static Tensor body(args...)`; as a template, `template <class T>
@@ -247,6 +248,8 @@ template <class C> constexpr PointwiseCard make_pointwise() {
   p.attrs = arguments_of<C>.attrs;
   p.types = C::types;
   p.bool_operands = C::bool_operands;
+  p.layout = C::layout;
+  p.grad_layout = C::grad_layout;
   if constexpr (requires { C::promotion_of; }) p.promotion = &C::promotion_of;
   else p.promotion = +[](const Value*) { return C::promotion; };
   p.modes = modes_of<C>();

@@ -49,7 +49,6 @@ struct CardRecord {
   const char* grad_name;   // null: made from the name ("SigmoidBackward0")
   const char* doc;
   bool lazy_bits;          // takes tensors with conj or neg bits as they are
-  bool no_autograd_check;  // results never require grad (indices, comparisons)
   uint64_t linear;         // arguments that the result is linear in, each for itself
   void (*jvp)(JvpView&);   // null: derived
 };

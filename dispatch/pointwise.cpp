@@ -73,6 +73,14 @@ DType result_type(const Value* v, int n, uint32_t skip) {
   return combine(dims, combine(zero, number));
 }
 
+static inline DType type_to_compute_in(const PointwiseCard& card, const Promotion& promotion, const Value* operands, int n) {
+  const DType common = result_type(operands, n, card.bool_operands);
+  return promotion.int_to_float && common != DType::none && is_integral(common, true) ? default_dtype : common;
+}
+DType compute_type(const PointwiseCard& card, const Promotion& promotion, const Value* operands, int n) {
+  return type_to_compute_in(card, promotion, operands, n);
+}
+
 namespace {
 
 [[noreturn]] void raise_no_common_type(const char* name, const Value* v, int n) {
@@ -91,11 +99,25 @@ void put_number(char (&to)[16], const Value& v, DType d) {
   });
 }
 
-// Strides of a fresh output: those of the inputs where all agree, else dimensions ordered by the inputs' strides.
-Dims output_strides(const Value* v, int n, const Dims& shape) {
+// Strides of a fresh output. Not in line: a call of few elements that lie in a row should not carry its stack frame.
+[[gnu::noinline]] Dims output_strides(const Value* v, int n, uint32_t bool_operands, DType compute, ResultLayout layout, const Dims& shape) {
   const Tensor* t[PointwiseLoop::kMax];
-  for (int i = 0; i < n; ++i) t[i] = v[i].tag == Tag::tensor ? &v[i].tensor() : nullptr;
-  return pointwise_strides<Tensor>(t, n, shape);
+  uint32_t converted = 0;
+  for (int i = 0; i < n; ++i) {
+    t[i] = v[i].tag == Tag::tensor ? &v[i].tensor() : nullptr;
+    if (t[i] && t[i]->dtype() != (bool_operands >> i & 1 ? DType::boolean : compute)) converted |= 1u << i;
+  }
+  return pointwise_strides<Tensor>(t, n, shape, layout, converted);
+}
+
+// Whether the strides of a contiguous tensor are the ones that row-major order gives: a size of 1 allows others.
+[[gnu::noinline]] bool ones_are_plain(const TensorImpl* t) {
+  return t->numel != 0 && t->strides == contiguous_strides(t->sizes);
+}
+inline bool plain_strides(const TensorImpl* t) {
+  for (int64_t s : t->sizes)
+    if (s <= 1) [[unlikely]] return ones_are_plain(t);
+  return true;
 }
 
 // Orders the dimensions of a loop fastest first by the output's strides, and joins those that are one run in every operand.
@@ -171,8 +193,8 @@ Device device_of(const char* name, const Value* v, int n) {
 constexpr int64_t kSmall = 16;  // elements of a call that goes to the body at once
 
 Tensor run_pointwise_body(const char* name, PointwiseRun run, PointwiseBody body, const Value* v, int nin,
-                          uint32_t bool_operands, DType compute, DType result, const Scalar* attrs, const Tensor* given) {
-  if (!given && bool_operands == 0) {  // few elements of one shape and type, all in a row: nothing to lay out
+                          uint32_t bool_operands, ResultLayout layout, DType compute, DType result, const Scalar* attrs, const Tensor* given) {
+  if (!given && bool_operands == 0 && layout != ResultLayout::as_first) {  // few elements of one shape and type, all in a row: nothing to lay out
     char* in[PointwiseLoop::kMax];
     const TensorImpl* x = v[0].tag == Tag::tensor ? v[0].t : nullptr;
     bool plain = x && x->contiguous && x->dtype == compute && x->device.is_cpu() && x->numel <= kSmall && x->numel > 0 && !x->wrapped_number;
@@ -190,9 +212,12 @@ Tensor run_pointwise_body(const char* name, PointwiseRun run, PointwiseBody body
   const TensorImpl* first = nullptr;
   const Dims* shape = nullptr;
   Dims joined;
-  bool linear = true;
+  bool linear = true, number = false;
   for (int i = 0; i < nin; ++i) {
-    if (v[i].tag != Tag::tensor) continue;
+    if (v[i].tag != Tag::tensor) {
+      number = true;
+      continue;
+    }
     const TensorImpl* t = v[i].t;
     const DType want = bool_operands >> i & 1 ? DType::boolean : compute;
     linear = linear && t->contiguous && t->dtype == want;
@@ -220,9 +245,12 @@ Tensor run_pointwise_body(const char* name, PointwiseRun run, PointwiseBody body
     check_written(name, out, v, nin);
     linear = linear && out.is_contiguous() && out.dtype() == result && out.sizes() == shape->span();
   } else {
-    const Device d = device_of(name, v, nin);
-    if (linear) out = Tensor::empty(*shape, {result, d});
-    else out = Tensor::empty_strided(*shape, output_strides(v, nin, *shape), {result, d});
+    const Options options{result, device_of(name, v, nin)};
+    bool plain = linear;
+    if (layout == ResultLayout::as_first || (number && layout == ResultLayout::of_operands))  // sizes of 1 may have any strides
+      for (int i = 0; i < nin && plain; ++i) plain = v[i].tag != Tag::tensor || plain_strides(v[i].t);
+    if (plain) [[likely]] out = Tensor::empty(*shape, options);
+    else out = Tensor::empty_strided(*shape, output_strides(v, nin, bool_operands, compute, layout, *shape), options);
   }
   if (out.is_meta() || out.numel() == 0) return out;
   if (linear && out.numel() <= kSmall && out.device().is_cpu()) {  // no loop to lay out
@@ -360,9 +388,8 @@ void run_pointwise(const OpEntry& op, const Value* args, Results& res) {
   Prepared p;
   prepare(op, args, p);
   const Promotion pr = c.promotion(args);
-  DType common = result_type(p.operands, p.nin, c.bool_operands);
+  const DType common = type_to_compute_in(c, pr, p.operands, p.nin);
   if (common == DType::none) raise_no_common_type(op.schema.name.c_str(), p.operands, p.nin);
-  if (pr.int_to_float && is_integral(common, true)) common = default_dtype;
   if (c.check) c.check(args, common);
   // A bare complex number among the attributes (alpha, value) makes the operation complex in PyTorch only through operands.
   const DType result = pr.result == ResultType::boolean ? DType::boolean : pr.result == ResultType::real ? to_real(common) : common;
@@ -374,7 +401,7 @@ void run_pointwise(const OpEntry& op, const Value* args, Results& res) {
   fill_attributes(op.schema.name.c_str(), c, args, common, p.attrs);
   const PointwiseRun run = k.loop;
   if (op.form == OpForm::functional) {
-    res.push(run_pointwise_body(op.schema.name.c_str(), run, body, p.operands, p.nin, c.bool_operands, common, result, p.attrs, nullptr));
+    res.push(run_pointwise_body(op.schema.name.c_str(), run, body, p.operands, p.nin, c.bool_operands, c.layout, common, result, p.attrs, nullptr));
     return;
   }
   const Tensor out = op.form == OpForm::inplace ? args[0].tensor() : args[op.functional->schema.args.size()].tensor();
@@ -391,17 +418,20 @@ void run_pointwise(const OpEntry& op, const Value* args, Results& res) {
     FB_CHECK(!exact || out.dtype() == result, op.schema.name, ": out is of type ", out.dtype(), ", the result of type ", result, "; it is not converted");
     const bool laid_out = !(out.sizes() == shape.span());  // as a fresh result would be
     Dims strides;
-    if (laid_out) strides = output_strides(p.operands, p.nin, shape);
+    if (laid_out) {
+      const ResultLayout layout = c.layout == ResultLayout::as_first ? ResultLayout::of_tensors : c.layout;
+      strides = output_strides(p.operands, p.nin, c.bool_operands, common, layout, shape);
+    }
     prepare_out(op, out, shape, result);
     if (laid_out && !(out.strides() == strides.span())) op_list<"as_strided_">(out, shape, strides, out.offset());
   }
   if ((op.card->forms & form::out_repeated) && has_internal_overlap(out)) {
-    write_repeated(op, args, out, run_pointwise_body(op.schema.name.c_str(), run, body, p.operands, p.nin, c.bool_operands, common, result, p.attrs, nullptr));
+    write_repeated(op, args, out, run_pointwise_body(op.schema.name.c_str(), run, body, p.operands, p.nin, c.bool_operands, c.layout, common, result, p.attrs, nullptr));
   } else if (out->flags & (kConj | kNeg)) {  // write through a plain tensor; copy_ knows the bits
-    const Tensor plain = run_pointwise_body(op.schema.name.c_str(), run, body, p.operands, p.nin, c.bool_operands, common, result, p.attrs, nullptr);
+    const Tensor plain = run_pointwise_body(op.schema.name.c_str(), run, body, p.operands, p.nin, c.bool_operands, c.layout, common, result, p.attrs, nullptr);
     op_list<"copy_">(out, plain);
   } else {
-    run_pointwise_body(op.schema.name.c_str(), run, body, p.operands, p.nin, c.bool_operands, common, result, p.attrs, &out);
+    run_pointwise_body(op.schema.name.c_str(), run, body, p.operands, p.nin, c.bool_operands, c.layout, common, result, p.attrs, &out);
   }
   res.push(out);
 }
@@ -490,7 +520,7 @@ Tensor run_pointwise_grad(const OpEntry& op, int i, const Tensor& g, const Tenso
       if (const PointwiseBody body = table.grads[(i * c.modes + mode) * kTypeSlots + int(common)]) {
         fill_attributes(op.schema.name.c_str(), c, args, common, scalars);
         return run_pointwise_body(op.schema.name.c_str(), op.functional->cpu[0]->loop, body, v, n, masks,
-                                  common, common, scalars, nullptr);
+                                  c.grad_layout, common, common, scalars, nullptr);
       }
   }
   // As the loops compute it: in the common type, half types in float, rounded once.

@@ -12,6 +12,15 @@ struct Promotion {
   ResultType result = ResultType::same;
 };
 
+// What a fresh result is laid out as. Only sizes of 1 and 0, gaps and overlaps, and operands that disagree tell them apart.
+enum class ResultLayout : uint8_t {
+  of_operands,   // the rule of dispatch/pointwise_shape.h
+  of_tensors,    // the same, with bare numbers left out of account
+  second_first,  // the same, with the second operand asked before the first
+  as_first,      // as empty_like of the first operand, expanded to the shape of the result, is
+  row_major,
+};
+
 // Bit sets of types that a card computes in.
 namespace types {
 constexpr uint32_t bit(DType d) { return uint32_t(1) << uint32_t(d); }
@@ -40,6 +49,7 @@ struct PointwiseCard {
   uint32_t types;
   uint64_t operands, attrs;                    // which arguments of the schema are operands, and which numbers
   uint32_t bool_operands;                      // operands that are masks: loaded as bool, outside promotion
+  ResultLayout layout, grad_layout;            // of the result, and of a gradient that the loops compute
   Promotion (*promotion)(const Value* args);
   int modes;
   int (*mode)(const Value* args);              // which variant a string argument chooses
@@ -76,10 +86,12 @@ using PointwiseRun = void (*)(PointwiseLoop&);
 
 // Broadcasts, promotes, allocates out unless `out` is given, and runs. `table` comes from the kernel record.
 Tensor run_pointwise_body(const char* name, PointwiseRun run, PointwiseBody body, const Value* operands, int nin,
-                          uint32_t bool_operands, DType compute, DType result, const Scalar* attrs, const Tensor* out);
+                          uint32_t bool_operands, ResultLayout layout, DType compute, DType result, const Scalar* attrs, const Tensor* out);
 
 // PyTorch's result type of these tensors and numbers; none where they have none.
 DType result_type(const Value* operands, int n, uint32_t skip = 0);
+// The type that the card computes in for a call's arguments; none where the operands have no common type.
+DType compute_type(const PointwiseCard& card, const Promotion& promotion, const Value* operands, int n);
 
 void run_pointwise(const OpEntry& op, const Value* args, Results& out);
 // Backward of operand i through the card's fused formula.

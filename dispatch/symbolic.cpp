@@ -99,13 +99,17 @@ SymRun rule_of(const OpEntry& op) {
 }
 
 SymTensor pointwise_result(const OpEntry& op, const SymValue* args, const Tensor& like) {
+  const PointwiseCard& card = *op.card->pointwise;
   const SymTensor* t[kMaxOperands];
+  Value plain[16], operands[kMaxOperands];
+  for (size_t i = 0; i < op.schema.args.size() && i < 16; ++i) plain[i] = args[i].value;
   int n = 0;
   bool have = false;
   SymDims shape;
-  for (uint64_t m = op.card->pointwise->operands; m; m &= m - 1) {
+  for (uint64_t m = card.operands; m; m &= m - 1) {
     const SymValue& v = args[__builtin_ctzll(m)];
     if (v.value.is_none()) continue;
+    operands[n] = v.value;
     t[n] = v.tensors.empty() ? nullptr : &v.tensors[0];
     if (t[n]) {
       shape = have ? broadcast_sizes(shape, t[n]->sizes()) : SymDims(t[n]->sizes());
@@ -113,7 +117,11 @@ SymTensor pointwise_result(const OpEntry& op, const SymValue* args, const Tensor
     }
     ++n;
   }
-  return SymTensor::empty_strided(shape, pointwise_strides<SymTensor>(t, n, shape), like.options());
+  const DType compute = compute_type(card, card.promotion(plain), operands, n);
+  uint32_t converted = 0;
+  for (int i = 0; i < n; ++i)
+    if (t[i] && t[i]->dtype() != (card.bool_operands >> i & 1 ? DType::boolean : compute)) converted |= 1u << i;
+  return SymTensor::empty_strided(shape, pointwise_strides<SymTensor>(t, n, shape, card.layout, converted), like.options());
 }
 
 }  // namespace

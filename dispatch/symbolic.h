@@ -41,7 +41,7 @@ class SymTensor {
   DType dtype() const { return impl_->dtype; }
   Device device() const { return impl_->device; }
   Options options() const { return {dtype(), device()}; }
-  bool is_contiguous() const { return rules_of_shape::is_contiguous(sizes(), strides()); }
+  bool is_contiguous() const { return rules_of_shape::is_contiguous(sizes(), strides()) || rules_of_shape::has_no_elements(sizes()); }
   bool is_contiguous(MemoryFormat f) const;
   MemoryFormat suggested_format() const { return rules_of_shape::suggested_format(sizes(), strides()); }
   bool is_non_overlapping_and_dense() const { return is_contiguous() || rules_of_shape::is_dense(sizes(), strides()); }

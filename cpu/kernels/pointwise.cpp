@@ -61,7 +61,7 @@ FB_KERNEL("frexp.Tensor", frexp_cpu)
 // Draws one slope for each element that is not positive, in the order of the elements.
 std::array<Tensor, 2> rrelu_cpu(const Tensor& self, const Tensor& noise, double lower, double upper, bool training, Generator* generator) {
   if (!self.is_floating()) raise_not_implemented("rrelu is not implemented for type ", self.dtype());
-  if (!training) return {op<"leaky_relu">(self, 0.5 * (lower + upper)), noise};
+  if (!training) return {op<"leaky_relu">(op<"contiguous">(self), 0.5 * (lower + upper)), noise};
   if (self.dtype() == DType::f16) raise_not_implemented("rrelu in training is not implemented for float16");
   FB_CHECK(noise.sizes() == self.sizes() && noise.dtype() == self.dtype(), "rrelu: noise must be like input, of shape ", self.sizes(),
            " and type ", self.dtype(), ", but has shape ", noise.sizes(), " and type ", noise.dtype());

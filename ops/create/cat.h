@@ -82,22 +82,30 @@ struct stack : structured<stack, symbolic> {
     FB_CHECK(tensors.n > 0, "stack: takes at least one tensor, the list is empty");
     const Span<I> sizes = tensors[0].sizes();
     const int64_t d = wrap_dim(dim, sizes.n + 1);
-    MemoryFormat format = tensors[0].suggested_format();
+    // Inputs that the new dimension goes behind are looked at with that dimension, of size 1.
+    auto format_of = [&](const T& t) {
+      if (d < sizes.n) return t.suggested_format();
+      typename T::Sizes with(sizes), steps(t.strides());
+      with.push_back(I(1));
+      steps.push_back(I(1));
+      return rules_of_shape::suggested_format(with.span(), steps.span());
+    };
+    MemoryFormat format = format_of(tensors[0]);
     for (int64_t i = 0; i < tensors.n; ++i) {
       FB_CHECK(tensors[i].sizes() == sizes, "stack: tensor ", i, " of shape ", tensors[i].sizes(), " must have the shape of the first, ", sizes);
-      if (tensors[i].suggested_format() != format) format = MemoryFormat::contiguous;
+      if (format_of(tensors[i]) != format) format = MemoryFormat::contiguous;
     }
     typename T::Sizes shape(sizes);
     shape.insert(d, tensors.n);
     const Options o{promoted("stack", tensors), tensors[0].device()};
-    if (format == MemoryFormat::contiguous || d == sizes.n) return T::empty(shape, o);
-    // channels_last inputs keep their order: the new dimension steps just outside the one that follows it.
-    typename T::Sizes strides = channels_last_strides(sizes);
-    const I step = sizes[d] * strides[d];
-    for (I& s : strides)
-      if (s >= step) s *= tensors.n;
-    strides.insert(d, step);
-    return T::empty_strided(shape, strides, o);
+    if (d == sizes.n) return T::empty_format(shape, o, format);
+    if (format == MemoryFormat::contiguous) return T::empty(shape, o);
+    // channels_last inputs keep their order: they stand one after the other along the dimension that follows the new one,
+    // which is then seen as two.
+    typename T::Sizes joined(sizes);
+    joined[d] *= tensors.n;
+    const auto strides = view_strides<I>(joined, channels_last_strides(joined), shape);
+    return strides ? T::empty_strided(shape, *strides, o) : T::empty(shape, o);
   }
   static std::vector<Tensor> d_tensors(grad<0> g, arg<1, int64_t> dim) { return op_list<"unbind">(g, *dim); }
   using vjp = rules<wrt<0, d_tensors>>;

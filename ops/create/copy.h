@@ -37,10 +37,15 @@ struct copy : composite<copy> {
 };
 FB_CARD(copy)
 
-// What a result made from `like` is laid out as: preserve keeps the order of dimensions.
+// What a result made from `like` is laid out as: preserve keeps the strides where `like` is dense (also those that a size of
+// 1 or 0 leaves open), and the order of dimensions elsewhere.
 template <class T> T empty_as(const T& like, Options o, MemoryFormat f) {
   if (f != MemoryFormat::preserve) return T::empty_format(like.sizes(), o, f);
-  if (like.is_contiguous()) return T::empty(like.sizes(), o);
+  if (like.is_contiguous()) {
+    T out = T::empty(like.sizes(), o);
+    if (!(out->strides == like->strides)) [[unlikely]] out->strides = like->strides;
+    return out;
+  }
   return T::empty_strided(like.sizes(), preserved_strides(like.sizes(), like.strides()), o);
 }
 

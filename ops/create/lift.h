@@ -24,7 +24,7 @@ FB_CARD(lift)
 struct lift_fresh_copy : composite<lift_fresh_copy> {
   static constexpr auto schema = "lift_fresh_copy(Tensor self) -> Tensor";
   static constexpr uint32_t forms = form::hidden | form::visible;
-  static Tensor body(const Tensor& self) { return op<"clone">(self); }
+  static Tensor body(const Tensor& self) { return op<"clone">(self, MemoryFormat::contiguous); }
 };
 FB_CARD(lift_fresh_copy)
 

@@ -4,6 +4,7 @@
 #include "dispatch/levels.h"
 #include "dispatch/repeated.h"
 #include "ops/create/copy.h"
+#include "dispatch/pointwise_shape.h"
 #include "ops/view/geometry.h"
 
 namespace fb::cards {
@@ -65,6 +66,7 @@ struct roll : lowered<roll> {
   static constexpr uint64_t linear_in = arguments(0);
   static Tensor lowering(const Tensor& self, Ints shifts, Ints dims) {
     FB_CHECK(shifts.n > 0, "roll: shifts must not be empty");
+    if (dims.n == 0 && shifts.n == 1 && self.ndim() == 1) return rolled(self, shifts, Ints({int64_t(0)}));
     if (dims.n == 0 && shifts.n == 1) {
       const Tensor flat = self.is_contiguous() ? self : op<"clone">(self, MemoryFormat::contiguous);
       const Tensor r = rolled(op<"view">(flat, Ints({int64_t(-1)})), shifts, Ints({int64_t(0)}));
@@ -76,8 +78,8 @@ struct roll : lowered<roll> {
   }
   // Each part of a dimension, before and after the seam, goes to its new place.
   static Tensor rolled(const Tensor& self, Ints shifts, Ints dims) {
+    if (self.numel() == 0) return op<"clone">(self);
     const Tensor out = beside(self, Tensor::empty(self.sizes(), self.options()));
-    if (out.numel() == 0) return out;
     Dims shift(self.ndim(), 0);
     for (int64_t i = 0; i < dims.n; ++i) {
       const int64_t d = wrap_dim(dims[i], self.ndim()), n = self.sizes()[d];
@@ -280,9 +282,8 @@ struct complex_ : structured<complex_, symbolic> {
              "complex: real and imag must both be float16, float32 or float64, they are ", re.dtype(), " and ", im.dtype());
     const auto shape = broadcast_sizes(re.sizes(), im.sizes());
     const Options o{to_complex(re.dtype()), re.device()};
-    const T& like = re.sizes() == shape.span() ? re : im;
-    if (!(like.sizes() == shape.span())) return T::empty(shape, o);
-    return T::empty_strided(shape, preserved_strides(shape, like.strides()), o);
+    const T* both[] = {&re, &im};
+    return T::empty_strided(shape, pointwise_strides<T>(both, 2, shape, ResultLayout::of_operands, 0), o);
   }
   static Tensor d_re(grad<0> g) { return op<"real">(g); }
   static Tensor d_im(grad<0> g) { return op<"imag">(g); }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "dispatch/call.h"
+#include "ops/view/geometry.h"
 
 namespace fb {
 
@@ -106,9 +107,13 @@ template <class T> typename T::Sizes indexed_strides(const T& self, const std::v
   operands.push_back(base);
   for (const T& t : indices) {
     if (!t.defined()) continue;
-    typename T::Sizes st(nd, I(0));
-    for (int64_t i = 0; i < t.ndim(); ++i)
-      if (!(t.sizes()[i] == 1)) st[s.at + ni - t.ndim() + i] = t.strides()[i];
+    // The index as it broadcasts over the result; strides of sizes of 1 count where the result's size is 1, too.
+    typename T::Sizes to(nd, I(1)), st(nd, I(0));
+    for (int64_t i = 0; i < ni; ++i) to[s.at + i] = s.index[i];
+    const auto over = expand_geometry(t, s.index.span());
+    if (const auto strides = view_strides<I>(over.sizes, over.strides, to))
+      for (int64_t i = 0; i < nd; ++i)
+        if (to[i] == s.sizes[i]) st[i] = (*strides)[i];
     operands.push_back(st);
   }
   return ordered_strides_of<I>(s.sizes.span(), [&](int64_t a, int64_t b) {

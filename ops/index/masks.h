@@ -142,7 +142,7 @@ struct masked_fill_scalar : lowered<masked_fill_scalar> {
   static constexpr auto grad_name = "MaskedFillBackward0";
   static Tensor lowering(const Tensor& self, const Tensor& mask, const Scalar& value) {
     const Dims both = broadcast_sizes(self.sizes(), mask.sizes());
-    const Tensor out = both == self.sizes() ? op<"clone">(self, MemoryFormat::preserve) : op<"clone">(op<"expand">(self, both), MemoryFormat::contiguous);
+    const Tensor out = op<"clone">(both == self.sizes() ? self : op<"expand">(self, both), MemoryFormat::contiguous);
     return op<"masked_fill_">(out, mask, value);
   }
   using vjp = masked_fill_scalar_::vjp;

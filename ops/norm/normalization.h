@@ -413,7 +413,7 @@ struct renorm : lowered<renorm> {
     FB_CHECK(maxnorm.to_double() >= 0, "renorm: maxnorm is ", maxnorm, "; it must be at least 0");
     wrap_dim(dim, self.ndim());
     FB_CHECK(self.ndim() > 1, "renorm: the input has shape ", self.sizes(), "; it needs at least 2 dimensions");
-    return op<"contiguous">(op<"mul">(self, factors(self, p, dim, maxnorm)));
+    return op<"clone">(op<"mul">(self, factors(self, p, dim, maxnorm)), MemoryFormat::contiguous);
   }
   static Tensor d_self(grad<0> g, in<0> self, arg<1, Scalar> p, arg<2, int64_t> dim, arg<3, Scalar> maxnorm) {
     // y = x * f(|x|), f = maxnorm / (norm + eps) where the norm is too great

@@ -27,6 +27,7 @@ FB_CARD(Sinc)
 
 struct Deg2rad : pointwise<Deg2rad> {
   static constexpr auto schema = "deg2rad(Tensor self) -> Tensor";
+  static constexpr ResultLayout layout = ResultLayout::as_first;
   static constexpr uint32_t forms = pointwise<Deg2rad>::forms | form::fn_inplace;
   static constexpr Promotion promotion{.int_to_float = true};
   static void check(const Value*, DType compute) { FB_CHECK(!is_complex(compute), "deg2rad: angles are real numbers, ", compute, " was given"); }
@@ -40,6 +41,7 @@ FB_CARD(Deg2rad)
 
 struct Rad2deg : pointwise<Rad2deg> {
   static constexpr auto schema = "rad2deg(Tensor self) -> Tensor";
+  static constexpr ResultLayout layout = ResultLayout::as_first;
   static constexpr uint32_t forms = pointwise<Rad2deg>::forms | form::fn_inplace;
   static constexpr Promotion promotion{.int_to_float = true};
   static void check(const Value*, DType compute) { FB_CHECK(!is_complex(compute), "rad2deg: angles are real numbers, ", compute, " was given"); }

@@ -14,6 +14,7 @@ namespace fb::cards {
 
 struct Where : pointwise<Where> {
   static constexpr auto schema = "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor";
+  static constexpr ResultLayout grad_layout = ResultLayout::second_first;
   static constexpr auto grad_name = "WhereBackward0";
   static constexpr uint32_t types = types::all | types::wide_unsigned, numbers = 0b110, bool_operands = 0b001;
   static constexpr uint32_t forms = form::fn | form::method | form::out | form::out_exact;

@@ -26,6 +26,7 @@ template <class V, int M> V clamp_to(V x, V lo, V hi) {
 
 struct Clamp : clamping<Clamp> {
   static constexpr auto schema = "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor";
+  static constexpr ResultLayout layout = ResultLayout::of_tensors, grad_layout = ResultLayout::second_first;
   static constexpr auto aliases = "clip";
   static constexpr auto grad_name = "ClampBackward1";
   static constexpr uint32_t forms = clamping<Clamp>::forms | form::out_exact;

@@ -65,6 +65,7 @@ template <class C> struct bounding : pointwise<C> {
 };
 struct ClampMin : bounding<ClampMin> {
   static constexpr auto schema = "clamp_min(Tensor self, Scalar min) -> Tensor";
+  static constexpr ResultLayout layout = ResultLayout::of_tensors, grad_layout = ResultLayout::second_first;
   static constexpr auto grad_name = "ClampMinBackward0";
   static constexpr uint32_t forms = bounding<ClampMin>::forms | form::out_exact;
   static constexpr uint64_t scalar_operands = 0b10;
@@ -85,6 +86,7 @@ FB_CARD(ClampMinTensor)
 
 struct ClampMax : bounding<ClampMax> {
   static constexpr auto schema = "clamp_max(Tensor self, Scalar max) -> Tensor";
+  static constexpr ResultLayout layout = ResultLayout::of_tensors, grad_layout = ResultLayout::second_first;
   static constexpr auto grad_name = "ClampMaxBackward0";
   static constexpr uint32_t forms = bounding<ClampMax>::forms | form::out_exact;
   static constexpr uint64_t scalar_operands = 0b10;

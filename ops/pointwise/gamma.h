@@ -68,6 +68,7 @@ FB_CARD(PolygammaInPlace)
 
 struct Mvlgamma : pointwise<Mvlgamma> {
   static constexpr auto schema = "mvlgamma(Tensor self, int p) -> Tensor";
+  static constexpr ResultLayout layout = ResultLayout::row_major;
   static constexpr auto aliases = "special_multigammaln";
   static constexpr Promotion promotion{.int_to_float = true};
   static constexpr bool lane_by_lane = true, raw_attributes = true;

@@ -43,7 +43,7 @@ struct RreluFunctional : direct<RreluFunctional> {
   static constexpr uint32_t forms = form::hidden;
   static std::array<Tensor, 2> check(const Tensor& self, const Tensor& noise, double, double, bool training, Generator*) {
     if (!self.is_meta()) return {};
-    if (!training) return {op<"leaky_relu">(self, 1.0), noise};
+    if (!training) return {op<"leaky_relu">(op<"contiguous">(self), 1.0), noise};
     return {Tensor::empty(self.sizes(), self.options()), Tensor::empty(self.sizes(), self.options())};
   }
   static Tensor d_self(grad<0> g, in<0> x, result<1> noise, arg<2, double> lower, arg<3, double> upper, arg<4, bool> training) {

@@ -23,6 +23,7 @@ struct huber_slopes : pointwise<huber_slopes> {
 FB_CARD(huber_slopes)
 struct huber_terms : pointwise<huber_terms> {
   static constexpr auto schema = "_huber_terms(Tensor self, Tensor target, float delta) -> Tensor";
+  static constexpr ResultLayout layout = ResultLayout::as_first;
   static constexpr uint32_t forms = form::hidden;
   template <class V> static constexpr V fn(V x, V t, V delta) {
     const V d = abs(x - t);

@@ -11,6 +11,7 @@ template <class V> V loss_log_sigmoid(V x) { return math::minimum(x, k<V>(0)) - 
 
 struct bce_logits_terms : pointwise<bce_logits_terms> {
   static constexpr auto schema = "_bce_logits_terms(Tensor target, Tensor self) -> Tensor";
+  static constexpr ResultLayout layout = ResultLayout::as_first;
   static constexpr uint32_t forms = form::hidden;
   template <class V> static constexpr V fn(V t, V x) { return (k<V>(1) - t) * x - math::log_sigmoid(x); }
   template <class V> static V d0(operand<1, V> x) { return -x.v; }
@@ -19,6 +20,7 @@ struct bce_logits_terms : pointwise<bce_logits_terms> {
 FB_CARD(bce_logits_terms)
 struct bce_logits_weighted_terms : pointwise<bce_logits_weighted_terms> {
   static constexpr auto schema = "_bce_logits_weighted_terms(Tensor target, Tensor self, Tensor pos_weight) -> Tensor";
+  static constexpr ResultLayout layout = ResultLayout::as_first;
   static constexpr uint32_t forms = form::hidden;
   template <class V> static constexpr V fn(V t, V x, V p) { return (k<V>(1) - t) * x - ((p - k<V>(1)) * t + k<V>(1)) * math::log_sigmoid(x); }
   template <class V> static V d0(operand<1, V> x, operand<2, V> p) { return -x.v - (p.v - k<V>(1)) * loss_log_sigmoid(x.v); }

@@ -28,6 +28,7 @@ FB_CARD(PowTensorTensor)
 
 struct PowScalar : pointwise<PowScalar> {
   static constexpr auto schema = "pow.Scalar(Scalar self, Tensor exponent) -> Tensor";
+  static constexpr ResultLayout layout = ResultLayout::row_major;
   static constexpr auto grad_name = "PowBackward2";
   static constexpr uint32_t types = PowTensorTensor::types, forms = form::fn | form::out;
   static constexpr uint64_t scalar_operands = 0b01;

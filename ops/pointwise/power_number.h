@@ -11,6 +11,7 @@ namespace fb::cards {
 
 struct PowTensorScalar : pointwise<PowTensorScalar> {
   static constexpr auto schema = "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor";
+  static constexpr ResultLayout layout = ResultLayout::of_tensors, grad_layout = ResultLayout::of_tensors;
   static constexpr auto aliases = "_.Scalar";
   static constexpr auto grad_name = "PowBackward0";
   static constexpr uint32_t types = types::floating | types::complex | types::integral;

@@ -19,6 +19,7 @@ FB_CARD(ThresholdBackward)
 
 struct Relu : pointwise<Relu> {
   static constexpr auto schema = "relu(Tensor self) -> Tensor";
+  static constexpr ResultLayout grad_layout = ResultLayout::second_first;
   static constexpr uint32_t types = types::floating | types::integral, forms = pointwise<Relu>::forms | form::fn_inplace;
   template <class V> static constexpr V fn(V x) { return math::maximum(x, k<V>(0)); }
   template <class V> static V vjp0(upstream<V> g, value<V> y) { return by_operator<"threshold_backward", ThresholdBackward>(g.v, y.v, k<V>(0)); }
@@ -35,6 +36,7 @@ struct HardtanhBackward : choosing<HardtanhBackward, "hardtanh_backward", 2> {
 FB_CARD(HardtanhBackward)
 struct Hardtanh : pointwise<Hardtanh> {
   static constexpr auto schema = "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor";
+  static constexpr ResultLayout layout = ResultLayout::as_first;
   static constexpr uint32_t types = types::floating | types::integral, forms = form::nn | form::inplace | form::out;
   static void check(const Value* args, DType compute) {
     FB_CHECK(is_signed(compute) || (args[1].floating() >= 0 && args[2].floating() >= 0), "hardtanh: the bounds ", args[1].scalar(), " and ",
@@ -70,6 +72,7 @@ FB_CARD(Relu6InPlace)
 
 struct LeakyReluBackward : pointwise<LeakyReluBackward> {
   static constexpr auto schema = "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor";
+  static constexpr ResultLayout layout = ResultLayout::second_first;
   static constexpr uint32_t forms = form::hidden;
   template <class V> static constexpr V fn(V g, V x, V slope, V) { return select(x > k<V>(0), g, g * slope); }
   // Argument and result have one sign: it makes no difference which x is.
@@ -83,6 +86,7 @@ struct LeakyReluBackward : pointwise<LeakyReluBackward> {
 FB_CARD(LeakyReluBackward)
 struct LeakyRelu : pointwise<LeakyRelu> {
   static constexpr auto schema = "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor";
+  static constexpr ResultLayout grad_layout = ResultLayout::second_first;
   static constexpr uint32_t forms = form::nn | form::inplace | form::out;
   template <class V> static constexpr V fn(V x, V slope) { return select(x > k<V>(0), x, x * slope); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, attr<0, V> slope) {
@@ -104,6 +108,7 @@ struct PreluSlope : pointwise<PreluSlope> {
 FB_CARD(PreluSlope)
 struct PreluKernel : pointwise<PreluKernel> {
   static constexpr auto schema = "_prelu_kernel(Tensor self, Tensor weight) -> Tensor";
+  static constexpr ResultLayout layout = ResultLayout::as_first;
   static constexpr uint32_t forms = form::fn;
   template <class V> static constexpr V fn(V x, V w) { return select(x > k<V>(0), x, w * x); }
   template <class V> static V vjp0(upstream<V> g, operand<0, V> x, operand<1, V> w) {
@@ -141,6 +146,7 @@ FB_CARD(Prelu)
 
 struct Threshold : pointwise<Threshold> {
   static constexpr auto schema = "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor";
+  static constexpr ResultLayout grad_layout = ResultLayout::second_first;
   static constexpr uint32_t types = types::floating | types::integral;
   static constexpr uint32_t forms = form::fn | form::inplace | form::fn_inplace | form::out | form::out_converts | form::out_repeated;
   static void check(const Value* args, DType compute) {

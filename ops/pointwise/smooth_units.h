@@ -85,6 +85,7 @@ FB_CARD(Softplus)
 
 struct LogSigmoid : pointwise<LogSigmoid> {
   static constexpr auto schema = "log_sigmoid(Tensor self) -> Tensor";
+  static constexpr ResultLayout layout = ResultLayout::row_major;
   static constexpr uint32_t forms = form::nn | form::out;
   template <class V> static constexpr V fn(V x) { return math::log_sigmoid(x); }
   template <class V> static V d0(operand<0, V> x) { return math::sigmoid(-x.v); }

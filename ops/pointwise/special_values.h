@@ -10,6 +10,7 @@ namespace fb::cards {
 
 struct NanToNum : pointwise<NanToNum> {
   static constexpr auto schema = "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor";
+  static constexpr ResultLayout layout = ResultLayout::as_first;
   static constexpr uint32_t types = types::all | types::wide_unsigned, forms = pointwise<NanToNum>::forms | form::fn_inplace;
   static double largest(DType d) {
     switch (to_real(d)) {

@@ -26,12 +26,12 @@ static Tensor shifted(const Tensor& t, const Tensor& std, const Tensor& mean) {
 
 Tensor normal_tensor_float::lowering(const Tensor& mean, double std, Generator* g) {
   FB_CHECK(std >= 0, "normal: expected std >= 0, got ", std);
-  const Tensor t = op_list<"normal_">(op<"empty_like">(mean), 0.0, std, g)[0];
+  const Tensor t = op_list<"normal_">(random::row_major_like(mean), 0.0, std, g)[0];
   return shifted(t, Tensor(), mean);
 }
 Tensor normal_float_tensor::lowering(double mean, const Tensor& std, Generator* g) {
   FB_CHECK(!std.is_complex(), "normal: expected a real std, got ", std.dtype());
-  const Tensor t = op_list<"normal_">(op<"empty_like">(std), 0.0, 1.0, g)[0];
+  const Tensor t = op_list<"normal_">(random::row_major_like(std), 0.0, 1.0, g)[0];
   return op_list<"add_">(op_list<"mul_">(t, std)[0], mean)[0];
 }
 Tensor normal_tensor_tensor::lowering(const Tensor& mean, const Tensor& std, Generator* g) {
@@ -46,7 +46,7 @@ std::array<Tensor, 2> native_dropout::lowering(const Tensor& x, double p, std::o
   if (x.numel() == 0 || !train.value_or(true)) return {op<"clone">(x), op<"ones_like">(x, DType::boolean)};
   const Tensor mask = op_list<"bernoulli_.float">(op<"empty_like">(x, DType::boolean), 1 - p)[0];
   const double scale = p == 1 ? 0.0 : 1 / (1 - p);
-  return {op<"mul">(op<"mul">(x, mask), scale), mask};
+  return {op_list<"mul_">(op<"mul">(x, mask), scale)[0], mask};
 }
 
 }  // namespace fb::cards

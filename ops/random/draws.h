@@ -167,16 +167,24 @@ struct normal_float_float : composite<normal_float_float> {
 };
 FB_CARD(normal_float_float)
 
+namespace random {
+// Where the draws for `t` go: row-major, however t is laid out.
+inline Tensor row_major_like(const Tensor& t) {
+  return op<"empty_like">(t, DType::none, std::nullopt, std::nullopt, std::nullopt, MemoryFormat::contiguous);
+}
+}  // namespace random
+
 struct bernoulli : lowered<bernoulli> {
   static constexpr auto schema = "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor";
   static constexpr uint32_t forms = lowered<bernoulli>::forms | form::out_converts | form::out_same_or_apart;
-  static Tensor lowering(const Tensor& self, Generator* g) { return op_list<"bernoulli_.Tensor">(op<"empty_like">(self), self, g)[0]; }
+  static Tensor lowering(const Tensor& self, Generator* g) { return op_list<"bernoulli_.Tensor">(random::row_major_like(self), self, g)[0]; }
   using vjp = rules<wrt<0, zero_slope>>;
 };
 FB_CARD(bernoulli)
 struct bernoulli_p : lowered<bernoulli_p> {
   static constexpr auto schema = "bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor";
   static constexpr uint32_t forms = form::fn | form::method;
+  // Laid out as self, not row-major: a graph without writes has this in the place of bernoulli_, and draws follow the layout.
   static Tensor lowering(const Tensor& self, double p, Generator* g) { return op_list<"bernoulli_.float">(op<"empty_like">(self), p, g)[0]; }
   using vjp = rules<wrt<0, zero_slope>>;
 };
@@ -257,7 +265,7 @@ template <class T> T drop(const char* name, const T& x, double p, bool train, bo
   constexpr double kAlpha = 1.7580993408473766;
   const double a = 1 / std::sqrt((kAlpha * kAlpha * p + 1) * (1 - p));
   const T b = op<"add">(op<"mul">(op<"sub">(noise, 1.0), kAlpha * a), kAlpha * a * p);
-  return op<"add">(op<"mul">(x, op_list<"mul_">(noise, a)[0]), b);
+  return op_list<"add_">(op<"mul">(x, op_list<"mul_">(noise, a)[0]), b)[0];
 }
 }  // namespace random
 #define FB_DROPOUT(NAME, FEATURE, ALPHA)                                                                                           \

@@ -45,28 +45,20 @@ template <class I> SmallVec<I, 6> infer_shape(Span<I> shape, std::type_identity_
   return out;
 }
 
-// Strides with which a tensor of (sizes, strides) reads as `to` without a copy; nothing where there are none.
+// Strides with which a tensor of (sizes, strides) reads as `to` without a copy; nothing where there are none. A size of 1 steps
+// as the run does that it stands outside of.
 template <class I> std::optional<SmallVec<I, 6>> view_strides(Span<I> sizes, Span<I> strides, Span<I> to) {
   I numel = 1;
   for (const I& s : sizes) numel *= s;
   if (numel == 0) return sizes == to ? SmallVec<I, 6>(strides) : contiguous_strides(to);
   SmallVec<I, 6> out(to.n, I(1));
-  int64_t j = to.n - 1, i = sizes.n - 1;
-  I next = 1;
-  while (i >= 0) {
-    if (sizes[i] == 1) {
-      --i;
-      continue;
-    }
-    // A run of old dimensions that step through memory as one.
-    I run = sizes[i], stride = strides[i];
-    int64_t k = i - 1;
-    for (; k >= 0; --k) {
-      if (sizes[k] == 1) continue;
-      if (!(strides[k] == stride * run)) break;
-      run *= sizes[k];
-    }
-    next = stride;
+  int64_t j = to.n - 1;
+  for (int64_t i = sizes.n - 1; i >= 0;) {
+    // A run of old dimensions that step through memory as one: the innermost gives the step, also where its size is 1.
+    const I stride = strides[i];
+    I run = sizes[i];
+    for (--i; i >= 0 && (sizes[i] == 1 || strides[i] == stride * run); --i) run *= sizes[i];
+    I next = stride;
     while (j >= 0 && (run > 1 || to[j] == 1)) {
       if (!(run % to[j] == 0)) return std::nullopt;
       out[j] = next;
@@ -75,12 +67,9 @@ template <class I> std::optional<SmallVec<I, 6>> view_strides(Span<I> sizes, Spa
       --j;
     }
     if (!(run == 1)) return std::nullopt;
-    i = k;
   }
-  for (; j >= 0; --j) {
+  for (; j >= 0; --j)
     if (!(to[j] == 1)) return std::nullopt;
-    out[j] = next;
-  }
   return out;
 }
 
@@ -94,7 +83,7 @@ template <class T> GeometryOf<typename T::Int> expand_geometry(const T& self, Sp
   for (int64_t i = to.n - 1; i >= 0; --i) {
     if (i < lead) {
       FB_CHECK(to[i] >= 0, "expand: size ", to[i], " at the new leading dimension ", i, " of ", to, " must be at least 0");
-      g.strides[i] = i + 1 < to.n ? g.sizes[i + 1] * g.strides[i + 1] : I(1);
+      g.strides[i] = self.ndim() == 0 ? I(0) : g.sizes[i + 1] * g.strides[i + 1];
       if (!(to[i] == 1)) g.strides[i] = 0;
       continue;
     }

@@ -40,7 +40,7 @@ struct as_strided_backward : structured<as_strided_backward> {
       storage_bytes(sizes, strides, std::max<int64_t>(offset, 0), g.item_bytes());  // raises where the reach does not fit 64 bits
     }
     FB_CHECK(offset > -(int64_t(1) << 48), "as_strided_backward: offset ", offset, " lies before all memory");
-    return T::empty_strided(base_sizes, preserved_strides(base_sizes, base_strides), g.options());
+    return T::empty_strided(base_sizes, numel_of(base_sizes) ? preserved_strides(base_sizes, base_strides) : contiguous_strides(base_sizes), g.options());
   }
   static Tensor d_grad(grad<0> g, arg<1, Ints> base_sizes, arg<2, Ints> base_strides, arg<3, Ints> size, arg<4, Ints> stride, arg<5, int64_t> offset) {
     Tensor base = beside(g, Tensor::empty_strided(*base_sizes, *base_strides, g->options()));

@@ -69,6 +69,7 @@ struct channel_shuffle : lowered<channel_shuffle> {
     FB_CHECK(groups > 0, "channel_shuffle: groups must be positive, ", groups, " was given");
     const int64_t c = x.sizes()[1];
     FB_CHECK(c % groups == 0, "channel_shuffle: the channels of an input of shape ", x.sizes(), " are not divisible by ", groups);
+    if (x.numel() == 0) return op<"clone">(x);
     Dims split(x.sizes());
     split[1] = groups;
     split.insert(2, c / groups);

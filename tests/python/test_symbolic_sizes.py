@@ -407,9 +407,9 @@ def test_strides_of_dimensions_of_size_one_are_followed(f, x):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int64])
-def test_a_number_beside_a_tensor_leaves_its_strides(dtype):
+def test_a_number_beside_a_tensor_leaves_the_order_of_its_dimensions(dtype):
     x = torch.ones(1, 5, dtype=dtype).t()
-    assert (x * 2).stride() == (x / 2).stride() == (x + x).stride()
+    assert (x * 2).stride() == (x / 2).stride() == (1, 5)
 
 
 def test_sizes_of_others_are_no_symbols():

@@ -28,7 +28,9 @@ def prepared(record, case, dtype):
         args, kwargs = filled.replaced(lambda i, t, s: by[i].clone() if i in by else t.clone())
         return tuple(r for r in flat(run(*args, **kwargs)) if differentiable(r))
 
-    return function, [filled.tensors[i].clone().requires_grad_() for i in chosen]
+    # Without elements, strides may be 0, which a clone keeps and gradcheck refuses.
+    copies = (filled.tensors[i].clone(memory_format=torch.preserve_format if filled.tensors[i].numel() else torch.contiguous_format) for i in chosen)
+    return function, [t.requires_grad_() for t in copies]
 
 
 @column
