@@ -67,7 +67,8 @@ bool any_asks(PyObject* const* args, Py_ssize_t n) {
 
 PyObject* structseq_type(const OpEntry& op) {
   static std::unordered_map<std::string, PyObject*> types;
-  const std::string& name = op.functional ? op.functional->schema.name : op.schema.name;
+  // Written to tensors that were given, the results have a type of their own.
+  const std::string name = (op.functional ? op.functional->schema.name : op.schema.name) + (op.form == OpForm::out ? "_out" : "");
   std::string key = name;
   for (auto& r : op.schema.returns) key += "," + r.name;
   PyObject*& t = types[key];

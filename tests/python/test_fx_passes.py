@@ -222,3 +222,9 @@ def test_normalised_arguments():
     found = {n.name: n.normalized_arguments(gm, normalize_to_only_use_kwargs=True) for n in gm.graph.nodes}
     assert found["split"].kwargs.keys() == {"tensor", "split_size_or_sections", "dim"} and found["x"] is None
     assert type_matches(torch.Tensor, torch.Tensor) and type_matches(list[int], list[int]) and not type_matches(int, str)
+
+
+def test_a_schema_whose_argument_aliases_a_list_has_a_signature():
+    from torch.fx.operator_schemas import get_signature_for_torch_op
+    signatures = get_signature_for_torch_op(torch.chunk)
+    assert [list(s.parameters) for s in signatures] == [["input", "chunks", "dim"]] and signatures[0].parameters["dim"].default == 0

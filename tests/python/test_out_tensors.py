@@ -266,3 +266,13 @@ def test_an_out_that_is_resized_is_laid_out_as_a_fresh_result(name):
         assert out.stride() == call(a, None).stride()
     kept = torch.zeros(4, 3)  # of the right shape: stays as it lies
     assert call(x.t(), kept).stride() == (3, 1)
+
+
+def test_named_results_in_given_tensors_have_a_type_of_their_own():
+    m = torch.ones(2, 2)
+    for name, f in (("max", lambda **k: torch.max(m, 0, **k)), ("sort", lambda **k: torch.sort(m, **k)), ("topk", lambda **k: m.topk(1, **k) if not k else torch.topk(m, 1, **k)),
+                    ("cummin", lambda **k: torch.cummin(m, 0, **k))):
+        assert type(f()).__name__ == name
+        r = f(out=(torch.empty(0), torch.empty(0, dtype=torch.int64)))
+        assert type(r) is getattr(torch.return_types, name + "_out") and repr(r).startswith(f"torch.return_types.{name}_out(")
+        assert all(torch.equal(a, b) for a, b in zip(r, f()))

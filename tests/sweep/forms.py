@@ -76,6 +76,8 @@ def other_overloads(record, taken, filled, want, at):
         if other.form != "functional" or other is taken:
             continue
         args, kwargs = filled.fresh()
+        if any(kind.startswith("bool") != isinstance(a, bool) and isinstance(a, int) for (kind, _), a in zip(other.args, args)):
+            continue  # a call by the name of an overload takes ints for bools, and means something else
         try:
             got = flat(getattr(packet(record), other.overload)(*args, **kwargs))
         except (TypeError, RuntimeError) as e:  # as the reference: an overload asked for by name refuses with RuntimeError

@@ -18,8 +18,8 @@ class Overload:
         self.name = packet if overload == "default" else f"{packet}.{overload}"
         self.__dict__.update(torch._C._op_info(self.name))
         self.schema = torch._C._op_schema(packet, overload)
-        head, _, tail = self.schema.rpartition(") -> ")  # an argument may be a view of any part: (a -> *)
-        inner = head[head.index("(") + 1 :]
+        head, _, tail = self.schema.rpartition(" -> ")   # "Tensor(a -> *)" has an arrow too
+        inner = head[head.index("(") + 1 : -1]
         words = [w.strip() for w in re.split(r",(?![^\[(]*[\])])", inner) if w.strip() and w.strip() != "*"]
         self.args = [tuple(w.split("=")[0].rsplit(" ", 1)) for w in words]
         self.returns = tail

@@ -71,7 +71,7 @@ def _split_arguments(text):
 def _schema_signature(schema):
     """The signature of a schema's text; self is named input, as the functions of torch do."""
     schema = str(schema)
-    body, _, returns = schema.partition("->")
+    body, _, returns = schema.rpartition("->")
     inside = body[body.index("(") + 1:body.rindex(")")]
     parameters, kind = [], inspect.Parameter.POSITIONAL_OR_KEYWORD
     for part in _split_arguments(inside):
