@@ -64,7 +64,7 @@ Ref<Storage> Storage::of_payload(Payload* payload, Device device) {
 }
 
 void Storage::resize(size_t n) {
-  FB_CHECK(resizable, "a storage of ", uint64_t(nbytes), " bytes over foreign memory cannot be resized to ", uint64_t(n));
+  FB_CHECK(resizable, "a storage of ", uint64_t(nbytes), " bytes that an array or another program sees or owns cannot be resized to ", uint64_t(n));
   if (device.is_meta() || n == nbytes) {
     nbytes = n;
     return;

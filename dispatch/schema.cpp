@@ -117,7 +117,7 @@ Value read_default(Reader& r, const TypeText& t) {
   if (r.take("False")) return Value(false);
   if (r.take("[")) {
     std::vector<double> v;
-    std::vector<bool> b;
+    std::vector<bool> b, whole;
     while (!r.take("]")) {
       if (r.take("True")) b.push_back(true);
       else if (r.take("False")) b.push_back(false);
@@ -125,6 +125,7 @@ Value read_default(Reader& r, const TypeText& t) {
         const std::string w = r.word();
         if (w.empty()) raise_runtime("schema '", r.s, "': a list that is no default value, at position ", uint64_t(r.at));
         v.push_back(strtod(w.c_str(), nullptr));
+        whole.push_back(w.find_first_of(".en") == std::string::npos);
       }
       r.take(",");
     }
@@ -137,6 +138,11 @@ Value read_default(Reader& r, const TypeText& t) {
       double* p = new double[v.size() + 1];
       for (size_t i = 0; i < v.size(); ++i) p[i] = v[i];
       return Value(Span<double>(p, int64_t(v.size())));
+    }
+    if (type == ArgType::scalars) {
+      Scalar* p = new Scalar[v.size() + 1];
+      for (size_t i = 0; i < v.size(); ++i) p[i] = whole[i] ? Scalar(int64_t(v[i])) : Scalar(v[i]);
+      return Value(Span<Scalar>(p, int64_t(v.size())));
     }
     int64_t* p = new int64_t[v.size() + 1];
     for (size_t i = 0; i < v.size(); ++i) p[i] = int64_t(v[i]);
@@ -205,6 +211,8 @@ std::string print_default(const Value& v) {
     case Tag::floating: return print_double(v.d);
     case Tag::integer: return text(v.i);
     case Tag::doubles: return print_list(v.len, [&](uint32_t i) { return print_double(v.doubles[i]); });
+    case Tag::device: return text('"', v.device(), '"');
+    case Tag::scalars: return print_list(v.len, [&](uint32_t i) { return v.scalars[i].is_floating() ? print_double(v.scalars[i].to_double()) : text(v.scalars[i]); });
     case Tag::bools: return print_list(v.len, [&](uint32_t i) { return v.bools[i] ? "True" : "False"; });
     default: return "[...]";
   }

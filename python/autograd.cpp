@@ -7,6 +7,7 @@
 
 #include "autograd/engine.h"
 #include "core/fresh_tensors.h"
+#include "dispatch/levels.h"
 #include "dispatch/thread_state.h"
 #include "python/take_over.h"
 
@@ -358,6 +359,12 @@ std::vector<Tensor> tensors_of(PyObject* seq, const char* what, bool none_ok) {
   return v;
 }
 
+// Whether a tensor of levels of transforms stands for one of a class of Python's.
+bool stands_for_python(const Tensor& t) {
+  Tensor x = t;
+  while (const Wrapped* w = wrapped_in(x)) x = w->inner;
+  return x->python;
+}
 // _run_backward(tensors, grads, retain_graph, create_graph, inputs or None, allow_unused, accumulate)
 PyObject* py_run_backward(PyObject*, PyObject* args) {
   FB_PY_BEGIN
@@ -378,7 +385,7 @@ PyObject* py_run_backward(PyObject*, PyObject* args) {
       FB_CHECK(t.numel() == 1, "grad can be implicitly created only for scalar outputs; element ", uint64_t(i), " has shape ", t.sizes());
       FB_CHECK(!t.is_complex(), "grad can be implicitly created only for real scalar outputs but got ", t.dtype());
       GradMode no(false);
-      if ((t->flags | tls.layers) & kPython) g = op<"ones_like">(t, DType::none, std::nullopt, std::nullopt, false, MemoryFormat::preserve);
+      if (((t->flags | tls.layers) & kPython) || stands_for_python(t)) g = op<"ones_like">(t, DType::none, std::nullopt, std::nullopt, false, MemoryFormat::preserve);
       else {
         g = Tensor::empty(t.sizes(), t.options());
         op_list<"fill_">(g, 1.0);

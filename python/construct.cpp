@@ -387,6 +387,7 @@ PyObject* m_numpy(PyObject* self, PyObject* args, PyObject* kw) {
   Obj storage(checked(wrap_storage(t.storage())));
   Obj cls(checked(PyObject_GetAttrString(np.get(), "ndarray")));
   if (t.numel() == 0) return PyObject_CallFunction(cls.get(), "Os", plain.get(), name);
+  t.storage()->resizable = false;   // the array has the address of its memory
   return PyObject_CallFunction(cls.get(), "OsOLO", plain.get(), name, storage.get(), (long long)(t.offset() * t.item_bytes()), strides.get());
   FB_PY_END(nullptr)
 }

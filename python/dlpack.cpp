@@ -80,6 +80,7 @@ template <class M> PyObject* export_as(const Tensor& t, const char* name) {
   d.dtype = dl_type(t.dtype());
   d.shape = e->sizes.data();
   d.strides = e->strides.data();
+  t.storage()->resizable = false;   // whoever takes it over has the address of its memory
   e->managed.context = e;
   e->managed.deleter = [](M* m) { delete static_cast<Export<M>*>(m->context); };
   PyObject* capsule = PyCapsule_New(&e->managed, name, [](PyObject* c) {

@@ -166,7 +166,7 @@ PyObject* op_vectorcall_by_schema(PyObject* self, PyObject* const* args, size_t 
   FB_PY_END(nullptr)
 }
 
-// A lowered or composite card's program over other cards, run here: layers below see its parts.
+// A card's program over other cards, where it has one, run here: layers below see its parts.
 PyObject* op_vectorcall_lowering(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   FB_PY_BEGIN
   ParsedCall c;
@@ -736,13 +736,13 @@ PyObject* wrap_schema_results(const OpEntry& op, Results& r) {
   if (!r.is_list && (r.value.tag != Tag::none || r.size() < 2)) return wrap_results(op, r);
   if (op.card->forms & form::library) [[unlikely]]
     if (PyObject* mixed = python_results(op, r)) return mixed;
-  PyObject* t = r.is_list ? PyList_New(r.size()) : PyTuple_New(r.size());
+  Obj t(checked(r.is_list ? PyList_New(r.size()) : PyTuple_New(r.size())));
   for (int i = 0; i < r.size(); ++i) {
     PyObject* x = checked(wrap(std::move(r[i])));
-    if (r.is_list) PyList_SET_ITEM(t, i, x);
-    else PyTuple_SET_ITEM(t, i, x);
+    if (r.is_list) PyList_SET_ITEM(t.get(), i, x);
+    else PyTuple_SET_ITEM(t.get(), i, x);
   }
-  return t;
+  return t.release();
 }
 
 // What a class or mode is asked for an accessor of Tensor: func is Tensor.NAME.__get__, __set__ or __delete__.

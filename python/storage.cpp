@@ -72,6 +72,11 @@ int storage_buffer(PyObject* o, Py_buffer* view, int flags) {
 }
 PyBufferProcs storage_buffers{storage_buffer, nullptr};
 
+// Bytes that are there: a storage on the meta device, or one of a tensor that stands for others, has a size alone.
+bool has_bytes(const Storage* s) { return s->data != nullptr; }
+void check_bytes(const Storage* s, const char* what) {
+  if (s->nbytes && !has_bytes(s)) raise_not_implemented(what, ": a storage of ", uint64_t(s->nbytes), " bytes on device ", s->device, " has no bytes that could be read");
+}
 Py_ssize_t storage_len(PyObject* o) { return Py_ssize_t(reinterpret_cast<PyStorage*>(o)->s->nbytes); }
 PyObject* storage_get(PyObject* o, PyObject* i) {
   FB_PY_BEGIN
@@ -82,6 +87,7 @@ PyObject* storage_get(PyObject* o, PyObject* i) {
     PySlice_AdjustIndices(Py_ssize_t(s->nbytes), &a, &b, st);
     if (st != 1) raise_runtime("a slice of a storage takes step 1, not ", int64_t(st));
     if (b < a) b = a;
+    if (!has_bytes(s)) return storage_new_from(&StorageType, Storage::allocate(size_t(b - a), Device{DeviceType::meta, -1}));
     struct Keep { Ref<Storage> s; };
     auto* k = new Keep{of(o)};
     return storage_new_from(&StorageType, Storage::foreign(static_cast<char*>(s->data) + a, size_t(b - a), s->device,
@@ -91,6 +97,7 @@ PyObject* storage_get(PyObject* o, PyObject* i) {
   if (k == -1 && PyErr_Occurred()) return nullptr;
   if (k < 0) k += Py_ssize_t(s->nbytes);
   if (k < 0 || size_t(k) >= s->nbytes) raise_index("index ", int64_t(k), " is out of range for a storage of ", uint64_t(s->nbytes), " bytes");
+  check_bytes(s, "storage[i]");
   return PyLong_FromLong(static_cast<uint8_t*>(s->data)[k]);
   FB_PY_END(nullptr)
 }
@@ -103,7 +110,7 @@ int storage_set(PyObject* o, PyObject* i, PyObject* v) {
   if (k < 0 || size_t(k) >= s->nbytes) raise_index("index ", int64_t(k), " is out of range for a storage of ", uint64_t(s->nbytes), " bytes");
   const long b = v ? PyLong_AsLong(v) : -1;
   if (b == -1 && PyErr_Occurred()) return -1;
-  static_cast<uint8_t*>(s->data)[k] = uint8_t(b);
+  if (has_bytes(s)) static_cast<uint8_t*>(s->data)[k] = uint8_t(b);
   return 0;
   FB_PY_END(-1)
 }
@@ -126,7 +133,7 @@ PyObject* s_clone(PyObject* o, PyObject*) {
   FB_PY_BEGIN
   Storage* s = reinterpret_cast<PyStorage*>(o)->s;
   Ref<Storage> c = Storage::allocate(s->nbytes, s->device);
-  if (s->nbytes && s->device.is_cpu()) std::memcpy(c->data, s->data, s->nbytes);
+  if (c->data && has_bytes(s)) std::memcpy(c->data, s->data, s->nbytes);
   return storage_new_from(&StorageType, std::move(c));
   FB_PY_END(nullptr)
 }
@@ -136,7 +143,8 @@ PyObject* s_copy_(PyObject* o, PyObject* args) {
   if (!PyArg_ParseTuple(args, "O!|O", &StorageType, &src, &nb)) return nullptr;
   Storage *a = reinterpret_cast<PyStorage*>(o)->s, *b = reinterpret_cast<PyStorage*>(src)->s;
   FB_CHECK(a->nbytes == b->nbytes, "copy_(): a storage of ", uint64_t(b->nbytes), " bytes into one of ", uint64_t(a->nbytes));
-  if (a->nbytes) std::memcpy(a->data, b->data, a->nbytes);
+  if (has_bytes(a)) check_bytes(b, "copy_()");
+  if (has_bytes(a) && has_bytes(b)) std::memmove(a->data, b->data, a->nbytes);
   return Py_NewRef(o);
   FB_PY_END(nullptr)
 }
@@ -144,14 +152,17 @@ PyObject* s_fill_(PyObject* o, PyObject* v) {
   const long b = PyLong_AsLong(v);
   if (b == -1 && PyErr_Occurred()) return nullptr;
   Storage* s = reinterpret_cast<PyStorage*>(o)->s;
-  if (s->nbytes) std::memset(s->data, int(b), s->nbytes);
+  if (has_bytes(s)) std::memset(s->data, int(b), s->nbytes);
   return Py_NewRef(o);
 }
 PyObject* s_tolist(PyObject* o, PyObject*) {
+  FB_PY_BEGIN
   Storage* s = reinterpret_cast<PyStorage*>(o)->s;
+  check_bytes(s, "tolist()");
   PyObject* l = PyList_New(Py_ssize_t(s->nbytes));
   for (size_t i = 0; i < s->nbytes; ++i) PyList_SET_ITEM(l, Py_ssize_t(i), PyLong_FromLong(static_cast<uint8_t*>(s->data)[i]));
   return l;
+  FB_PY_END(nullptr)
 }
 PyObject* s_use_count(PyObject* o, PyObject*) { return PyLong_FromLongLong(reinterpret_cast<PyStorage*>(o)->s->refs.load()); }
 

@@ -42,7 +42,9 @@ int tensor_traverse(PyObject* o, visitproc visit, void* arg) {
 
 int tensor_clear(PyObject* o) {
   PyTensor* t = as(o);
-  if (!held_elsewhere(t)) Py_CLEAR(t->dict);
+  // The garbage that was cleared before may have held the last reference: then the tensor has the object now.
+  const bool kept = t->impl && t->impl->py_owned;
+  if (!kept && !held_elsewhere(t)) Py_CLEAR(t->dict);
   return 0;
 }
 
@@ -242,8 +244,8 @@ int set_data(PyObject* o, PyObject* v, void*) {
   FB_CHECK(!t->wrapped && !n->wrapped, ".data cannot be set within a function that is transformed (torch.vmap, torch.func)");
   FB_CHECK(t->python == n->python, ".data of a ", Py_TYPE(o)->tp_name, " (shape ", t.sizes(), ") cannot be set to a ", Py_TYPE(v)->tp_name,
            ": one of them has a class with __torch_dispatch__, the other has not");
+  FB_CHECK(t.device() == n.device(), ".data of a tensor of shape ", t.sizes(), " on ", t.device(), " cannot be set to one of shape ", n.sizes(), " on ", n.device());
   t->storage = n->storage;
-  t->device = n->device;
   take_geometry(t, n);
   return 0;
   FB_PY_END(-1)

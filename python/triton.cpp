@@ -5,8 +5,10 @@
 // its elements, as if each were an argument. Where no kernel fits, Python is asked to make one.
 #include "python/triton.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -139,14 +141,19 @@ struct Known {
   std::vector<PyObject*> constants;   // owned
   PyObject* kernel;                   // owned
   PyObject* result;                   // owned; what a launch returns
-};
-void let_go(std::vector<Known>& all) {
-  for (Known& k : all) {
-    for (PyObject* o : k.constants) Py_DECREF(o);
-    Py_DECREF(k.kernel);
-    Py_DECREF(k.result);
+  Known(std::vector<int64_t> key, std::vector<PyObject*> constants, PyObject* kernel, PyObject* result)
+      : key(std::move(key)), constants(std::move(constants)), kernel(Py_NewRef(kernel)), result(Py_NewRef(result)) {
+    for (PyObject* o : this->constants) Py_INCREF(o);
   }
-}
+  Known(const Known&) = delete;
+  ~Known() {
+    for (PyObject* o : constants) Py_DECREF(o);
+    Py_DECREF(kernel);
+    Py_DECREF(result);
+  }
+};
+// Who compares constants runs Python, which may change the table meanwhile: a kernel lives while it is looked at.
+using KnownKernels = std::vector<std::shared_ptr<const Known>>;
 // The kernels of one jit function.
 struct Cache {
   PyObject_HEAD
@@ -154,7 +161,7 @@ struct Cache {
   PyObject* defaults;                 // tuple; the type TritonCache where there is none
   PyObject* fallback;                 // called with (grid, args, kwargs)
   std::string* kinds;
-  std::vector<Known>* known;
+  KnownKernels* known;
 };
 struct Launch {
   PyObject_HEAD
@@ -163,6 +170,15 @@ struct Launch {
   PyObject* grid;
 };
 extern PyTypeObject CacheType;
+
+// One tuple within another: Python's own limit holds.
+struct Deeper {
+  Deeper() {
+    if (Py_EnterRecursiveCall(" in a kernel's argument")) throw PythonErrorSet{};
+  }
+  ~Deeper() { Py_LeaveRecursiveCall(); }
+  Deeper(const Deeper&) = delete;
+};
 
 struct Arguments {
   std::vector<int64_t> key;
@@ -184,6 +200,7 @@ struct Arguments {
     for (const Range& r : memory) key.push_back(r.area);
     key.push_back(large);
   }
+  static bool in_memory(const Tensor& t) { return !t->wrapped && (!t.numel() || (t.storage() && t.storage()->data)); }
   // False where Python has to look at it.
   bool add(PyObject* o, Kind kind) {
     if (kind == kConstant) {
@@ -193,7 +210,7 @@ struct Arguments {
     }
     if (is_tensor(o)) {
       const Tensor& t = unwrap(o);
-      if (!t.defined() || !t.device().is_cpu() || t->layout != Layout::strided || !t.storage()) return false;
+      if (!t.defined() || !t.device().is_cpu() || t->layout != Layout::strided || !t.storage() || !in_memory(t)) return false;
       char* data = t.numel() ? static_cast<char*>(t.data()) : nullptr;
       word(reinterpret_cast<int64_t>(data));
       const char* lo = data ? static_cast<const char*>(t.storage()->data) : nullptr;
@@ -253,11 +270,10 @@ struct Arguments {
       if (!plain) constants.push_back(reinterpret_cast<PyObject*>(Py_TYPE(o)));   // its fields have names
       key.push_back(plain ? 40 : 41);
       key.push_back(PyTuple_GET_SIZE(o));
-      if (Py_EnterRecursiveCall(" in a kernel's argument")) throw PythonErrorSet{};
-      bool known = true;
-      for (Py_ssize_t i = 0; known && i < PyTuple_GET_SIZE(o); ++i) known = add(PyTuple_GET_ITEM(o, i), kind);
-      Py_LeaveRecursiveCall();
-      return known;
+      const Deeper deeper;
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i)
+        if (!add(PyTuple_GET_ITEM(o, i), kind)) return false;
+      return true;
     }
     if (PyObject* marked = constant_of(o)) {
       key.push_back(42);
@@ -289,6 +305,7 @@ bool same_constant(PyObject* x, PyObject* y) {
   }
   if (PyTuple_Check(x)) {
     if (PyTuple_GET_SIZE(x) != PyTuple_GET_SIZE(y)) return false;
+    const Deeper deeper;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(x); ++i)
       if (!same_constant(PyTuple_GET_ITEM(x, i), PyTuple_GET_ITEM(y, i))) return false;
     return true;
@@ -298,16 +315,16 @@ bool same_constant(PyObject* x, PyObject* y) {
   return equal;
 }
 
-const Known* find(Cache* c, const Arguments& a) {
-  std::vector<Known>& all = *c->known;
+std::shared_ptr<const Known> find(Cache* c, const Arguments& a) {
+  KnownKernels& all = *c->known;
   for (size_t i = 0; i < all.size(); ++i) {
-    const Known& k = all[i];
-    if (k.key != a.key || k.constants.size() != a.constants.size()) continue;
+    const std::shared_ptr<const Known> k = all[i];
+    if (k->key != a.key || k->constants.size() != a.constants.size()) continue;
     bool same = true;
-    for (size_t j = 0; j < a.constants.size() && same; ++j) same = same_constant(k.constants[j], a.constants[j]);
+    for (size_t j = 0; j < a.constants.size() && same; ++j) same = same_constant(k->constants[j], a.constants[j]);
     if (!same) continue;
-    if (i) std::swap(all[0], all[i]);
-    return &all[0];
+    if (const auto at = std::find(all.begin(), all.end(), k); at != all.end()) std::iter_swap(all.begin(), at);
+    return k;
   }
   return nullptr;
 }
@@ -321,7 +338,9 @@ void run(const triton::Kernel& kernel, const int64_t* words, int count, const in
 std::string text_of(PyObject* o) {
   const Obj shown(checked(PyObject_Repr(o)));
   const std::string s = words_of(shown.get());
-  return s.size() <= 200 ? s : s.substr(0, 200) + " ...";
+  size_t n = std::min<size_t>(s.size(), 200);
+  while (n && n < s.size() && (s[n] & 0xC0) == 0x80) --n;   // not within a character
+  return n == s.size() ? s : s.substr(0, n) + " ...";
 }
 // A grid of one to three numbers.
 void grid_from(PyObject* o, int64_t grid[3]) {
@@ -380,7 +399,7 @@ PyObject* call_launch(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
     if (!a.add(values[i], Kind((*c->kinds)[size_t(i)]))) return fall_back(l, args, n, kwnames);
   }
   a.finish();
-  const Known* k = find(c, a);
+  const std::shared_ptr<const Known> k = find(c, a);
   if (!k) return fall_back(l, args, n, kwnames);
   const Obj result(Py_NewRef(k->result)), held(Py_NewRef(k->kernel));
   const triton::Kernel& kernel = *kernel_from(held.get());
@@ -404,12 +423,16 @@ PyObject* call_launch(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
 // Raises what is wrong with an argument that kernels do not take; the name of a tuple's element says which it is.
 [[noreturn]] void refuse(PyObject* o, const std::string& name) {
   if (PyTuple_Check(o)) {
+    const Deeper deeper;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
       Arguments alone;
       PyObject* x = PyTuple_GET_ITEM(o, i);
       if (!alone.add(x, kPlain)) refuse(x, name + "[" + std::to_string(i) + "]");
     }
   }
+  if (is_tensor(o) && unwrap(o).defined() && unwrap(o).device().is_cpu() && !Arguments::in_memory(unwrap(o)))
+    raise_value("kernel argument ", name, ", a tensor of shape ", unwrap(o).sizes(), ", has no memory of its own: it is one of a transform, of a trace, of FakeTensorMode "
+                "or of a class around another tensor. torch.library.wrap_triton lets traces see a launch");
   if (is_tensor(o) && unwrap(o).defined() && unwrap(o).device().is_cpu())
     raise_value("kernel argument ", name, " is no strided tensor; kernels take no others");
   if (is_tensor(o)) raise_value("kernel argument ", name, " lies on device ", unwrap(o).device(), "; kernels here run on the CPU");
@@ -460,7 +483,7 @@ PyObject* cache_find(PyObject* self, PyObject* values) {
   FB_PY_BEGIN
   Arguments a;
   bind(reinterpret_cast<Cache*>(self), values, a);
-  const Known* k = find(reinterpret_cast<Cache*>(self), a);
+  const std::shared_ptr<const Known> k = find(reinterpret_cast<Cache*>(self), a);
   return Py_NewRef(k ? k->result : Py_None);
   FB_PY_END(nullptr)
 }
@@ -473,14 +496,12 @@ PyObject* cache_add(PyObject* self, PyObject* args) {
   Arguments a;
   bind(c, values, a);
   kernel_from(kernel);   // raises where it is none
-  for (PyObject* o : a.constants) Py_INCREF(o);
-  std::vector<Known> old;
+  std::shared_ptr<const Known> old;
   if (c->known->size() >= kMostKnown) {   // the last one was not asked for longest, or nearly
-    old.push_back(std::move(c->known->back()));
+    old = std::move(c->known->back());
     c->known->pop_back();
   }
-  c->known->push_back({a.key, a.constants, Py_NewRef(kernel), Py_NewRef(result)});
-  let_go(old);
+  c->known->push_back(std::make_shared<const Known>(a.key, a.constants, kernel, result));
   Py_RETURN_NONE;
   FB_PY_END(nullptr)
 }
@@ -498,9 +519,8 @@ PyObject* cache_launch(PyObject* self, PyObject* args) {
   FB_PY_END(nullptr)
 }
 PyObject* cache_clear(PyObject* self, PyObject*) {
-  std::vector<Known> old;
+  KnownKernels old;
   old.swap(*reinterpret_cast<Cache*>(self)->known);
-  let_go(old);
   Py_RETURN_NONE;
 }
 PyMethodDef cache_methods[] = {{"key", cache_key, METH_O, nullptr},
@@ -532,7 +552,7 @@ PyObject* new_cache(PyTypeObject* type, PyObject* args, PyObject*) {
   c->defaults = Py_NewRef(defaults);
   c->fallback = Py_NewRef(fallback);
   c->kinds = new std::string(kinds, size_t(count));
-  c->known = new std::vector<Known>;
+  c->known = new KnownKernels;
   return reinterpret_cast<PyObject*>(c);
   FB_PY_END(nullptr)
 }
@@ -542,10 +562,10 @@ int visit_cache(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(c->defaults);
   Py_VISIT(c->fallback);
   if (c->known)
-    for (Known& k : *c->known) {
-      for (PyObject* o : k.constants) Py_VISIT(o);
-      Py_VISIT(k.kernel);
-      Py_VISIT(k.result);
+    for (const auto& k : *c->known) {
+      for (PyObject* o : k->constants) Py_VISIT(o);
+      Py_VISIT(k->kernel);
+      Py_VISIT(k->result);
     }
   return 0;
 }

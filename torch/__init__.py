@@ -137,11 +137,13 @@ def is_signed(input):
     return input.is_signed()
 
 
+@_overridable
 def is_conj(input):
     """is_conj(input) -> bool: whether the values are lazily conjugated."""
     return input.is_conj()
 
 
+@_overridable
 def is_neg(input):
     """is_neg(input) -> bool: whether the values are lazily negated."""
     return input.is_neg()

@@ -129,7 +129,7 @@ class Tensor(_C.TensorBase):
         with torch.no_grad():
             storage_memo = memo.setdefault("torch_storages", {})
             storage = self.untyped_storage()
-            key = storage.data_ptr() or id(storage)
+            key = storage.data_ptr() or storage._cdata
             copied = storage_memo.get(key)
             if copied is None:
                 copied = storage_memo[key] = storage.clone()
@@ -155,6 +155,10 @@ class Tensor(_C.TensorBase):
         return iter(self.unbind(0))
 
     @_handled
+    def __reversed__(self):
+        """The tensor with its first dimension turned round; itself where it has none."""
+        return self.flip(0) if self.dim() else self
+
     def __contains__(self, element):
         if isinstance(element, (Tensor, int, float, complex, bool)):
             return bool((self == element).any().item())

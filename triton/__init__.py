@@ -1,4 +1,7 @@
 """Kernels in Python, as written for Triton, compiled in this process for the CPU. See triton/README.md."""
+import torch
+from torch._absent import NotThereYet
+
 __version__ = "3.7.0"
 
 from . import knobs, language
@@ -16,7 +19,7 @@ _ABSENT = {"aggregate": "kernels have tuples and named tuples for values of seve
 
 def __getattr__(name):
     if name in _ABSENT:
-        raise NotImplementedError(f"triton.{name} is not there: {_ABSENT[name]}")
+        raise NotThereYet(f"triton.{name} is not there: {_ABSENT[name]}")
     raise AttributeError(f"module 'triton' has no attribute {name!r}")
 
 
@@ -28,7 +31,7 @@ def must_use_result(x, s=True):
 
 def cdiv(x, y):
     """x / y rounded up; of a kernel's integers, too."""
-    if type(x).__name__ == "SymInt" or type(y).__name__ == "SymInt":   # sizes of a graph
+    if isinstance(x, torch.SymInt) or isinstance(y, torch.SymInt):   # sizes of a graph
         return (x + (y - 1)) // y
     return language.cdiv(x, y)
 

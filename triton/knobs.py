@@ -5,6 +5,8 @@ all that is assigned within ends with the block. Settings of GPUs and of caches 
 import contextlib
 import os
 
+from torch._absent import NotThereYet
+
 _unset = object()
 
 
@@ -51,7 +53,7 @@ class Knobs:
 
     def _refuse(self, name):
         if name in self.absent:
-            raise NotImplementedError(f"knobs.{self.name}.{name} is not there: kernels on the CPU have nothing that it sets")
+            raise NotThereYet(f"knobs.{self.name}.{name} is not there: kernels on the CPU have nothing that it sets")
         raise AttributeError(f"knobs.{self.name} has no setting {name!r}; it has {', '.join(self.switches())}")
 
     def __getattr__(self, name):
@@ -105,7 +107,7 @@ _ABSENT = ("amd", "build", "cache", "language", "nvidia", "propagate_env", "prot
 
 def __getattr__(name):
     if name in _ABSENT:
-        raise NotImplementedError(f"triton.knobs.{name} is not there: kernels on the CPU have nothing that it sets")
+        raise NotThereYet(f"triton.knobs.{name} is not there: kernels on the CPU have nothing that it sets")
     raise AttributeError(f"module 'triton.knobs' has no attribute {name!r}")
 
 

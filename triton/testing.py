@@ -3,6 +3,8 @@ import functools
 import os
 import time
 
+from torch._absent import NotThereYet
+
 
 def nvsmi(attrs):
     """Not there: raises NotImplementedError."""
@@ -149,5 +151,5 @@ def perf_report(benchmarks):
 def __getattr__(name):
     if name in ("cublas", "cuda_graph_without_gc", "cuda_memcheck", "do_bench_cudagraph_proton", "do_bench_proton", "get_dram_gbps",
                 "get_max_simd_tflops", "get_max_tensorcore_tflops", "set_gpu_clock"):
-        raise NotImplementedError(f"triton.testing.{name} is not there: it asks a GPU")
+        raise NotThereYet(f"triton.testing.{name} is not there: it asks a GPU")
     raise AttributeError(f"module 'triton.testing' has no attribute {name!r}")

@@ -145,10 +145,11 @@ class Writer : public Evaluator {
     const Elem e = nest.operands[size_t(s.operand)].stored;
     Id at;
     if (b.type(moved).lanes == 1) {   // neighbours stay neighbours
-      const Id before = of_outer_[size_t(s.operand)];
-      of_outer_[size_t(s.operand)] = add(before, moved);
+      auto& base = column_ != kNone ? of_row_ : of_outer_;   // that address() begins from
+      const Id before = base[size_t(s.operand)];
+      base[size_t(s.operand)] = add(before, moved);
       at = address(s.operand);
-      of_outer_[size_t(s.operand)] = before;
+      base[size_t(s.operand)] = before;
     } else at = add(b.splat(address(s.operand), width()), moved);
     return load_there(at, e);
   }

@@ -11,7 +11,7 @@ inline void set_geometry(const Tensor& t, Ints sizes, Ints strides, int64_t offs
   FB_CHECK(!t->wrapped, "a tensor of shape ", t.sizes(), " of a function that is transformed (torch.vmap, torch.func) cannot be resized to ", sizes);
   const size_t bytes = storage_bytes(sizes, strides, offset, t.item_bytes());
   if (bytes > t.storage()->nbytes) {
-    FB_CHECK(t.storage()->resizable, "a storage of ", int64_t(t.storage()->nbytes), " bytes that belongs to someone else cannot grow to ",
+    FB_CHECK(t.storage()->resizable, "a storage of ", int64_t(t.storage()->nbytes), " bytes that an array or another program sees or owns cannot grow to ",
              int64_t(bytes), " bytes for shape ", sizes);
     t.storage()->resize(bytes);
   }
@@ -26,6 +26,7 @@ struct resize_ : composite<resize_> {
   static constexpr uint32_t forms = form::method | form::visible;
   static Tensor body(const Tensor& self, Ints size, std::optional<MemoryFormat> f) {
     FB_CHECK(!self->requires_grad, "resize_: a tensor that requires grad (shape ", self.sizes(), ") cannot be resized");
+    FB_CHECK(!self->dual || self.sizes() == size, "resize_: a tensor with a tangent (shape ", self.sizes(), ") cannot be resized to ", size);
     for (int64_t s : size) FB_CHECK(s >= 0, "resize_: size ", s, " of ", size, " is negative");
     FB_CHECK(f != MemoryFormat::preserve, "resize_: preserve_format is not a layout to resize to");
     numel_of(size);
@@ -64,6 +65,8 @@ struct set_source : composite<set_source> {
   static constexpr uint32_t forms = form::method | form::visible;
   static Tensor body(const Tensor& self, const Tensor& source) {
     FB_CHECK(!self->wrapped && !source->wrapped, "set_: a tensor of a function that is transformed (torch.vmap, torch.func) has no storage to take or give");
+    FB_CHECK(self.device() == source.device(), "set_: source of shape ", source.sizes(), " on ", source.device(), " cannot stand for self of shape ", self.sizes(), " on ", self.device());
+    FB_CHECK(!self->dual, "set_: a tensor with a tangent (shape ", self.sizes(), ") cannot take another storage");
     FB_CHECK(self.dtype() == source.dtype(), "set_: source of type ", source.dtype(), " cannot stand for self of type ", self.dtype());
     FB_CHECK(!(self->requires_grad && tls.grad_enabled), "set_: a tensor that requires grad (shape ", self.sizes(), ") takes another storage under no_grad() only");
     self->storage = source->storage;

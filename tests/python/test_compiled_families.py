@@ -139,6 +139,20 @@ def test_group_norms_and_other_reductions_share_a_nest_where_they_can():
     check(lambda x: aten.native_group_norm(x, None, None, 3, 8, 42, 4, 1e-5), x.flatten())
 
 
+@pytest.mark.parametrize("width", [7, 8, 32, 33])
+def test_reductions_of_several_dimensions_of_what_an_index_chose(width):
+    """The index is one along a row of what is reduced, and another for the next row."""
+    x, i, j = torch.randn(2, 4, 5, width), torch.tensor([3, 1, 0, 2]), torch.tensor([4, 0, 0, 2])
+    for dim, index in ((1, i), (2, j)):
+        check(lambda x, index, d=dim: (lambda y: y - y.mean((1, 2, 3), keepdim=True))(x.index_select(d, index)), x, index)
+        check(lambda x, index, d=dim: (lambda y: y / y.abs().sum((1, 2, 3), keepdim=True))(x.index_select(d, index)), x, index)
+        check(lambda x, index, d=dim: (lambda y: y - y.amax((1, 2, 3), keepdim=True))(x.index_select(d, index)), x, index)
+        check(lambda x, index, d=dim: F.group_norm(x.index_select(d, index), 2).relu(), x, index)
+    table, words = torch.randn(10, width), torch.randint(10, (3, 5))
+    check(lambda t, w: (lambda y: y - y.mean((1, 2), keepdim=True))(F.embedding(w, t)), table, words)
+    check(lambda t, w: F.layer_norm(F.embedding(w, t), (5, width)), table, words)
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("shape,groups", GROUPS + [((300, 40, 3), 1), ((4500, 2, 3), 1), ((2, 5000, 2), 1)])
 def test_group_norm_backward(shape, groups, dtype):

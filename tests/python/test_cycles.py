@@ -117,3 +117,22 @@ def test_what_is_in_use_is_not_taken_apart():
     node = loss.grad_fn.next_functions[0][0].next_functions[0][0]
     loss.backward()
     assert node.variable.grad.tolist() == [6.0] * 3
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_garbage_that_refers_to_a_tensor_takes_nothing_from_it(before):
+    """What else refers to it is collected first or last; the tensor, held from C++, keeps what its object has."""
+    x = leaf()
+    x.sum().backward()
+    cycle = []
+    if before:
+        cycle.append(cycle)
+    gradient = x.grad
+    gradient.mark = 1
+    if not before:
+        cycle = []
+        cycle.append(cycle)
+    cycle.append(gradient)
+    del gradient, cycle
+    gc.collect()
+    assert x.grad.mark == 1

@@ -845,3 +845,10 @@ def test_callables_of_operators_that_went_go_too():
         grown[called] = (mallinfo2().uordblks - before) / 1000
     assert grown[True] < grown[False] + 200, grown
     assert not any(n.startswith("op") for n in torch.ops.fbgone)
+
+
+def test_defaults_of_devices_and_lists_print_as_they_are_read():
+    library = torch.library.Library("printed_defaults", "DEF")
+    library.define('f(Tensor x, Device d="cpu", Scalar s=2.5, Scalar[] l=[1, 2.5], float[] m=[1, 2.5], int[2] k=1) -> Tensor')
+    assert str(torch.ops.printed_defaults.f.default._schema) == (
+        'printed_defaults::f(Tensor x, Device d="cpu", Scalar s=2.5, Scalar[] l=[1, 2.5], float[] m=[1., 2.5], int[2] k=1) -> Tensor')

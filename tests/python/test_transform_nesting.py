@@ -200,3 +200,32 @@ def test_views_made_before_a_write_see_its_tangent():
     close(along(X), numeric_gradient(view_then_write, X) @ X.cos(), rtol=1e-6, atol=1e-6)
     for d in (grad, jacfwd, jacrev):
         close(d(along)(X), numeric_gradient(along, X), rtol=1e-6, atol=1e-6)
+
+
+class Boxed(torch.Tensor):
+    """A tensor around another one, as libraries make them."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        def open_(x):
+            return x.inner if isinstance(x, Boxed) else x
+        result = func(*torch.utils._pytree.tree_map(open_, args), **torch.utils._pytree.tree_map(open_, kwargs or {}))
+        return torch.utils._pytree.tree_map(lambda x: Boxed(x) if isinstance(x, torch.Tensor) else x, result)
+
+
+def test_derivatives_of_boxed_tensors_are_boxed():
+    x = torch.arange(3.0)
+    for f in (lambda v: (v * 2).sum(), lambda v: v.sum(), lambda v: (v * v).sum()):
+        got = grad(f)(Boxed(x))
+        assert type(got) is Boxed
+        close(got.inner, grad(f)(x))
+    got = vmap(grad(lambda v: (v * 2).sum()))(Boxed(x.expand(2, 3)))
+    assert type(got) is Boxed
+    close(got.inner, torch.full((2, 3), 2.0))

@@ -9,6 +9,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.library import opcheck, triton_op, wrap_triton
 from torch.utils._python_dispatch import TorchDispatchMode
 from triton import language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 
 @triton.jit
@@ -137,3 +138,73 @@ def test_what_is_no_kernel():
     with pytest.raises(RuntimeError, match="grid"):
         wrap_triton(add_kernel)(torch.ones(1))
     assert repr(wrap_triton(wrap_triton(add_kernel))) == repr(wrap_triton(add_kernel))
+
+
+@triton.jit
+def pair_kernel(pair, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(pair[1] + i, tl.load(pair[0] + i) + 1)
+
+
+@triton.jit
+def descriptor_kernel(source, target):
+    target.store([0], source.load([0]) + 1)
+
+
+def by_pair(x):
+    y = torch.empty_like(x)
+    wrap_triton(pair_kernel)[(1,)]((x, y), N=2)
+    return y
+
+
+def by_descriptor(x):
+    y = torch.empty_like(x)
+    wrap_triton(descriptor_kernel)[(1,)](TensorDescriptor.from_tensor(x, [2]), TensorDescriptor.from_tensor(y, [2]))
+    return y
+
+
+@pytest.mark.parametrize("f", [by_pair, by_descriptor])
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+def test_tensors_within_arguments_are_those_of_the_graph(f, mode):
+    graph = make_fx(f, tracing_mode=mode)(torch.tensor([7.0, 8.0]))
+    assert graph(torch.tensor([1.0, 2.0])).tolist() == f(torch.tensor([1.0, 2.0])).tolist() == [2.0, 3.0]
+    assert torch.compile(f)(torch.tensor([1.0, 2.0])).tolist() == [2.0, 3.0]
+
+
+def test_launches_that_nobody_records_are_not_kept():
+    from torch._library import triton as launches
+    with FakeTensorMode():
+        x = torch.empty(2)
+        before = len(launches._launches)
+        for _ in range(20):
+            by_pair(x)
+        assert len(launches._launches) == before
+
+
+@pytest.mark.parametrize("within", [
+    lambda f: torch.vmap(f)(torch.ones(2, 2)), lambda f: torch.func.grad(lambda x: f(x).sum())(torch.ones(2)),
+    lambda f: torch.func.jvp(f, (torch.ones(2),), (torch.ones(2),)), lambda f: f(FakeTensorMode().from_tensor(torch.ones(2)))])
+def test_a_plain_launch_refuses_what_has_no_memory(within):
+    def f(x):
+        pair_kernel[(1,)]((torch.ones(2), x), N=2)
+        return x * 1
+    with pytest.raises(ValueError, match=r"pair\[[01]\].*shape \[2\].*no memory of its own"):
+        within(f)
+
+
+def test_tuples_too_deep_and_texts_too_long_are_told():
+    deep = ()
+    for _ in range(5000):
+        deep = (deep,)
+    for _ in range(3):
+        with pytest.raises(RecursionError):
+            pair_kernel[(1,)](deep, N=2)
+    with pytest.raises(TypeError, match="grid is .'ééé"):
+        pair_kernel[("é" * 150 + "x",)]((torch.ones(2), torch.ones(2)), N=2)
+
+
+def test_names_that_are_not_there_can_be_asked_for():
+    assert not hasattr(tl, "tensor_descriptor_type") and not hasattr(triton, "aggregate")
+    assert getattr(triton.knobs.runtime, "override_arch", None) is None
+    with pytest.raises(NotImplementedError, match="override_arch"):
+        triton.knobs.runtime.override_arch

@@ -8,7 +8,7 @@ _kernels = {}    # kernel -> its number
 _numbers = []    # the kernels by number
 _op = None
 
-_TENSOR, _SIZE = "tensor", "size"
+_TENSOR, _SIZE, _TUPLE = "tensor", "size", "tuple"
 
 
 def _launch_op():
@@ -29,12 +29,20 @@ def _launch(kernel, arguments, grid, tensors, sizes):
     given = {_TENSOR: iter(tensors), _SIZE: iter(sizes)}
 
     def value(kind, constant):
+        if kind == _TUPLE:
+            of, parts = constant
+            parts = [value(*part) for part in parts]
+            return of(*parts) if hasattr(of, "_fields") else of(parts)
         return next(given[kind]) if kind else constant
     args = [value(*a) for a in positional]
     _numbers[kernel].run(*args, grid=function or tuple(grid), warmup=False, **{name: value(*a) for name, a in named})
 
 
-def _number_of(launch):
+def _number_of(launch, kept):
+    """The number of a launch; not `kept`: one that is given back after the call."""
+    if not kept:
+        _launches.append(launch)
+        return len(_launches) - 1
     try:
         hash(launch)
     except TypeError:
@@ -46,6 +54,25 @@ def _number_of(launch):
         _same[key] = len(_launches)
         _launches.append(launch)
     return _same[key]
+
+
+def _leaves(arguments):
+    """Arguments with what tuples and descriptors hold in their place."""
+    from triton.tools.tensor_descriptor import TensorDescriptor
+    for a in arguments:
+        if isinstance(a, TensorDescriptor):
+            a = a.passed()
+        if isinstance(a, tuple):
+            yield from _leaves(a)
+        else:
+            yield a
+
+
+def _is_recorded(tensors):
+    """Whether somebody may make the call again: a trace, or a mode or class of the user's; fake tensors alone do not."""
+    from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+    return (torch.compiler.is_compiling() or any(not isinstance(m, FakeTensorMode) for m in torch.utils._python_dispatch._get_current_dispatch_mode_stack())
+            or any(_C._takes_dispatch(t) and not isinstance(t, FakeTensor) for t in tensors))
 
 
 class TraceableKernel:
@@ -68,8 +95,10 @@ class TraceableKernel:
 
     def run(self, *args, grid, warmup=False, **kwargs):
         """Launches the kernel on a grid: a number, up to three numbers, or a function of the arguments by name."""
-        tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, torch.Tensor)]
-        symbols = any(isinstance(a, torch.SymInt) for a in (*args, *kwargs.values()))
+        from triton.tools.tensor_descriptor import TensorDescriptor
+        leaves = list(_leaves((*args, *kwargs.values())))
+        tensors = [a for a in leaves if isinstance(a, torch.Tensor)]
+        symbols = any(isinstance(a, torch.SymInt) for a in leaves)
         if warmup or not (symbols or _C._len_torch_dispatch_stack() or any(t.is_meta or _C._takes_dispatch(t) for t in tensors)):
             return self.kernel.run(*args, grid=grid, warmup=warmup, **kwargs)
         function = None
@@ -82,6 +111,10 @@ class TraceableKernel:
         taken, sizes = [], []
 
         def part(a):
+            if isinstance(a, TensorDescriptor):
+                a = a.passed()
+            if isinstance(a, tuple):
+                return _TUPLE, (type(a), tuple(map(part, a)))
             if isinstance(a, torch.Tensor):
                 taken.append(a)
                 return _TENSOR, None
@@ -89,8 +122,15 @@ class TraceableKernel:
                 sizes.append(a)
                 return _SIZE, None
             return None, a
-        number = _number_of((tuple(part(a) for a in args), tuple((name, part(a)) for name, a in kwargs.items()), function))
-        _launch_op()(self.kernel_idx, number, grid, taken, sizes)
+        kept = _is_recorded(tensors)
+        number = _number_of((tuple(part(a) for a in args), tuple((name, part(a)) for name, a in kwargs.items()), function), kept)
+        try:
+            _launch_op()(self.kernel_idx, number, grid, taken, sizes)
+        finally:
+            if not kept:
+                _launches[number] = None
+                while _launches and _launches[-1] is None:
+                    _launches.pop()
         return None
 
     def __repr__(self):

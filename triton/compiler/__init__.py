@@ -1,3 +1,4 @@
+from torch._absent import NotThereYet
 from .compiler import CompiledKernel, compile_kernel
 from .errors import CompilationError, CompileTimeAssertionFailure, UnsupportedLanguageConstruct
 from .source import ASTSource, IRSource, compile, max_shared_mem
@@ -5,7 +6,7 @@ from .source import ASTSource, IRSource, compile, max_shared_mem
 
 def __getattr__(name):
     if name in ("LazyDict", "get_cache_key", "make_backend"):
-        raise NotImplementedError(f"triton.compiler.{name} is not there: kernels are compiled in this process, by one back end")
+        raise NotThereYet(f"triton.compiler.{name} is not there: kernels are compiled in this process, by one back end")
     raise AttributeError(f"module 'triton.compiler' has no attribute {name!r}")
 
 

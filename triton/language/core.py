@@ -523,7 +523,7 @@ def atomic_load(pointer, mask=None, sem=None, scope=None):
     if not isinstance(pointer, tensor) or not pointer.dtype.is_ptr():
         raise ValueError(f"atomic_load takes a pointer, not {pointer!r}")
     element = pointer.dtype.element_ty
-    bits = {16: None, 32: T.int32, 64: T.int64}.get(element.primitive_bitwidth)
+    bits = {32: T.int32, 64: T.int64}.get(element.primitive_bitwidth)
     if bits is None:
         raise NotImplementedError(f"atomic_load of {element} is not there; types of 32 and 64 bits are")
     pointer = _cast(pointer, pointer_type(bits), bitcast=True)

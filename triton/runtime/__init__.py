@@ -1,3 +1,4 @@
+from torch._absent import NotThereYet
 from .autotuner import Autotuner, Config, Heuristics, autotune, heuristics
 from .driver import driver
 from .errors import InterpreterError, OutOfResources
@@ -6,7 +7,7 @@ from .jit import JITFunction, KernelInterface, MockTensor, TensorWrapper, reinte
 
 def __getattr__(name):
     if name in ("RedisRemoteCacheBackend", "RemoteCacheBackend", "build", "cache"):
-        raise NotImplementedError(f"triton.runtime.{name} is not there: the machine code that lies on disk is the compiler's own (docs/compile.md)")
+        raise NotThereYet(f"triton.runtime.{name} is not there: the machine code that lies on disk is the compiler's own (docs/compile.md)")
     raise AttributeError(f"module 'triton.runtime' has no attribute {name!r}")
 
 

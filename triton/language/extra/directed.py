@@ -133,12 +133,7 @@ def _to_integer(name, source, to, way):
         under = S.lt(x, float(low))
         fits = S.logical_not(S.logical_or(S.logical_or(over, under), S.ne(x, x)))
         inside = S.where(fits, x, 0.0)
-        if to == T.uint64:   # by halves: conversions go by way of int64
-            upper = S.ge(inside, 2.0 ** 63)
-            half = S.cast(S.cast(S.where(upper, S.sub(inside, 2.0 ** 63), inside), T.int64), T.uint64, bitcast=True)
-            r = S.where(upper, S.bit_or(half, 1 << 63), half)
-        else:
-            r = S.cast(S.cast(inside, T.int64), to)
+        r = S.cast(inside, to)
         return S.where(over, S.number(high, to), S.where(under, S.number(low, to), r))
     f.__name__ = f.__qualname__ = name
     f.__doc__ = f"{source} as {to}, rounded {_WAYS[way]}; what does not fit is the nearest one that does, NaN is 0."

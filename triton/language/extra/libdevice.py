@@ -43,7 +43,6 @@ asinh, acosh, atanh = _one("asinh"), _one("acosh"), _one("atanh")
 expm1, log1p, log10 = _one("expm1"), _one("log1p"), _one("log10")
 erfc, erfinv, lgamma = _one("erfc"), _one("erfinv"), _one("lgamma")
 pow, atan2, hypot, fmod = _two("pow"), _two("atan2"), _two("hypot"), _two("fmod")
-remainder = _two("remainder")
 fast_expf, fast_logf, fast_sinf, fast_cosf, fast_tanhf = _one("fast_expf", "exp"), _one("fast_logf", "log"), _one("fast_sinf", "sin"), _one("fast_cosf", "cos"), _one("fast_tanhf", "tanh")
 fast_powf = _two("fast_powf", "pow")
 trunc = _lane("trunc", lambda x: lane("trunc", x.dtype, x))
@@ -183,7 +182,20 @@ erfcx = _in_double("erfcx", _scaled_erfc, text="exp(x * x) erfc(x).")
 erfcinv = _in_double("erfcinv", _inverse_erfc, text="What erfc is y of.")
 normcdf = _in_double("normcdf", lambda x: _S.mul(erfc(_S.mul(x, -math.sqrt(0.5))), 0.5), text="The normal distribution's share below x.")
 normcdfinv = _in_double("normcdfinv", lambda p: _S.mul(_inverse_erfc(_S.mul(p, 2.0)), -math.sqrt(2.0)), text="What normcdf is p of.")
-tgamma = _in_double("tgamma", _gamma, text="The gamma function, from lgamma.")
+
+
+def _remainder(x, y):
+    """x - y n for the whole number n next to x / y, the even one of two (IEEE 754): exact."""
+    y = abs(y)
+    r = _call("fmod", abs(x), y + y)
+    over = _S.gt(r + r, y)
+    r = _S.where(over, r - y, r)
+    r = _S.where(_S.logical_and(over, _S.ge(r + r, y)), r - y, r)
+    return _S.where(_S.eq(x, 0.0), r * x, _S.where(_S.lt(x, 0.0), _S.neg(r), r))
+
+
+remainder = _in_double("remainder", _remainder, 2, "x - y n for the whole number n next to x / y, the even one of two.")
+tgamma = _in_double("tgamma", _gamma, text="The gamma function, as exp(lgamma(x)): of fp64, within 700 units in the last place up to where it overflows.")
 norm3d = _in_double("norm3d", _norm, 3, "sqrt(x x + y y + z z), without overflow on the way.")
 norm4d = _in_double("norm4d", _norm, 4, "sqrt of the sum of four squares, without overflow on the way.")
 rnorm3d = _in_double("rnorm3d", lambda *xs: div_rn(1.0, _norm(*xs)), 3, "1 / norm3d.")
