@@ -4,7 +4,7 @@
 # make fuzz     a million random tile programs, interpreter against machine code; FB_FUZZ_PROGRAMS=n for fewer
 # make every-float  the greatest error of each function over all 2^32 floats; FUNCTIONS="exp log" for some
 # make bench BENCH=path/to/script.py [ARGS=...]               make wheel     dist/*.whl
-# make clean  remove what was built                           make help      this list
+# make clean  remove what was built (.venv and runs stay)                           make help      this list
 SHELL := /bin/bash
 PY := .venv/bin/python
 SYSTEM_PYTHON ?= /usr/bin/python3
@@ -15,7 +15,7 @@ DEBIAN := g++ cmake ninja-build ccache mold python3-dev python3-venv libgtest-de
   llvm-19-dev libzstd-dev zlib1g-dev dataset-fashion-mnist
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help build demo test nightly fuzz every-float sanitize bench wheel packages configure clean
+.PHONY: help build demo test tests nightly fuzz every-float sanitize bench wheel packages configure clean
 .DEFAULT_GOAL := build
 
 demo: build
@@ -55,6 +55,8 @@ test: build
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
 	$(PY) -m pytest
 
+tests: test
+
 nightly: test sanitize
 	$(PY) -m pytest tests/nightly
 	$(PY) -m pytest tests/sweep --full
@@ -79,4 +81,4 @@ wheel: .venv/ready
 	$(PY) -m pip wheel -q . --no-deps -w dist
 
 clean:
-	rm -rf build build-sanitize build-wheel torch/lib torch/_C*.so torch/__init__.pyi
+	rm -rf build build-sanitize build-wheel dist benchmarks/fma_rate torch/lib torch/_C*.so torch/__init__.pyi

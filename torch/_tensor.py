@@ -159,6 +159,7 @@ class Tensor(_C.TensorBase):
         """The tensor with its first dimension turned round; itself where it has none."""
         return self.flip(0) if self.dim() else self
 
+    @_handled
     def __contains__(self, element):
         if isinstance(element, (Tensor, int, float, complex, bool)):
             return bool((self == element).any().item())
