@@ -184,7 +184,7 @@ void trim() {
 std::string name_of(const tile::Program& p) {
   Digest d;
   d.bytes(library().id.data(), library().id.size());
-  d.bytes(kProcessor, sizeof kProcessor);
+  d.bytes(processor(), std::strlen(processor()));
   for (const auto& r : p.regions) {
     for (tile::Id id : r.body) {
       const tile::Node& n = p[id];

@@ -112,7 +112,7 @@ int lanes_for(const Nest& n) {
     bytes = std::max(bytes, tile::bytes_of(n.stmts[s].elem));
   }
   if (w.leaves || w.in_place > kTextsInPlace) return kRunLanes;
-  return heaviest < 20 ? kLanes : kTileBytes / bytes;
+  return heaviest < 20 ? kLanes : tile_bytes() / bytes;
 }
 
 void fit_points(const Nest& n, Step& step) {

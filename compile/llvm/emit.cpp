@@ -544,8 +544,8 @@ struct Emitter {
     FunctionType* type = FunctionType::get(b.getInt32Ty(), {b.getPtrTy()}, false);
     f = Function::Create(type, Function::ExternalLinkage, "entry", m);
     f->setDoesNotThrow();
-    f->addFnAttr("target-cpu", kProcessor);
-    f->addFnAttr("prefer-vector-width", "256");
+    f->addFnAttr("target-cpu", processor());
+    f->addFnAttr("prefer-vector-width", tile::wide_vectors() ? "512" : "256");
     BasicBlock *entry = BasicBlock::Create(c, "entry", f), *start = BasicBlock::Create(c, "start", f);
     b.SetInsertPoint(entry);
     entry_end = b.CreateBr(start);

@@ -76,7 +76,7 @@ class Machines {
     }
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-    return Machine(target_->createTargetMachine(kTriple, kProcessor, "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+    return Machine(target_->createTargetMachine(kTriple, processor(), "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
   }
   void give_back(Machine m) {
     const std::lock_guard<std::mutex> hold(lock_);

@@ -4,13 +4,15 @@
 #include <string>
 
 #include "compile/tile/ir.h"
+#include "compile/tile/width.h"
 #include "core/error.h"
 #include "core/refcount.h"
 
 namespace fb::compile {
 
-// The processors that code is made for, in LLVM's word: those that the project's own loops are compiled for.
-inline constexpr char kProcessor[] = "x86-64-v3";
+// The processors that code is made for, in LLVM's word: those that the project's own loops are compiled for, or where this one
+// has them, vectors of 512 bits. Bits do not depend on it.
+inline const char* processor() { return tile::wide_vectors() ? "x86-64-v4" : "x86-64-v3"; }
 
 // One word for each parameter: addresses and i64 as they are, f64 as its bits. Returns the errors raised (tile::Errors).
 using Entry = int32_t (*)(const int64_t* words);

@@ -49,7 +49,7 @@ int length_of(const tile::Named* f, tile::Elem e) {
   const std::lock_guard<ForkMutex> hold(lock);
   return (*known)[{f, e}] = length;
 }
-bool few_registers(tile::Type t) { return t.lanes * tile::bytes_of(t.elem) <= kTileBytes; }
+bool few_registers(tile::Type t) { return t.lanes * tile::bytes_of(t.elem) <= tile_bytes(); }
 
 }  // namespace
 

@@ -181,7 +181,7 @@ int Lowering::width_of(const std::vector<Id>& of) {
     if (first_of_[size_t(id)] >= 0) open.push_back(first_of_[size_t(id)]);
     for (Id i : n.in) open.push_back(i);
   }
-  return in_place == 0 ? kLanes : in_place <= compile::kTextsInPlace ? compile::kTileBytes / bytes : compile::kRunLanes;
+  return in_place == 0 ? kLanes : in_place <= compile::kTextsInPlace ? compile::tile_bytes() / bytes : compile::kRunLanes;
 }
 
 namespace {
