@@ -4,7 +4,7 @@
 # make fuzz     a million random tile programs, interpreter against machine code; FB_FUZZ_PROGRAMS=n for fewer
 # make every-float  the greatest error of each function over all 2^32 floats; FUNCTIONS="exp log" for some
 # make bench BENCH=path/to/script.py [ARGS=...]               make wheel     dist/*.whl
-# make clean  remove what was built (.venv and runs stay)                           make help      this list
+# make clean  remove what was built (.venv and runs stay)     make help      this list
 SHELL := /bin/bash
 PY := .venv/bin/python
 SYSTEM_PYTHON ?= /usr/bin/python3

@@ -1,6 +1,6 @@
 """Kernels in Python, as written for Triton, compiled in this process for the CPU. See triton/README.md."""
 import torch
-from torch._absent import NotThereYet
+from .absent import lookup
 
 __version__ = "3.7.0"
 
@@ -17,10 +17,7 @@ _ABSENT = {"aggregate": "kernels have tuples and named tuples for values of seve
            "AsyncCompileMode": "kernels are compiled when they are first launched", "FutureKernel": "kernels are compiled when they are first launched"}
 
 
-def __getattr__(name):
-    if name in _ABSENT:
-        raise NotThereYet(f"triton.{name} is not there: {_ABSENT[name]}")
-    raise AttributeError(f"module 'triton' has no attribute {name!r}")
+__getattr__ = lookup("triton", _ABSENT)
 
 
 def must_use_result(x, s=True):

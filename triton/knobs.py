@@ -7,6 +7,8 @@ import os
 
 from torch._absent import NotThereYet
 
+from .absent import lookup
+
 _unset = object()
 
 
@@ -105,10 +107,7 @@ runtime, compilation, autotuning = RuntimeKnobs("runtime"), CompilationKnobs("co
 _ABSENT = ("amd", "build", "cache", "language", "nvidia", "propagate_env", "proton", "redis", "refresh_knobs", "setenv", "toenv")
 
 
-def __getattr__(name):
-    if name in _ABSENT:
-        raise NotThereYet(f"triton.knobs.{name} is not there: kernels on the CPU have nothing that it sets")
-    raise AttributeError(f"module 'triton.knobs' has no attribute {name!r}")
+__getattr__ = lookup("triton.knobs", dict.fromkeys(_ABSENT, "kernels on the CPU have nothing that it sets"))
 
 
 __all__ = ["autotuning", "compilation", "runtime"]

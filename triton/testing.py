@@ -3,7 +3,7 @@ import functools
 import os
 import time
 
-from torch._absent import NotThereYet
+from .absent import lookup
 
 
 def nvsmi(attrs):
@@ -148,8 +148,5 @@ def perf_report(benchmarks):
     return functools.partial(Mark, benchmarks=benchmarks)
 
 
-def __getattr__(name):
-    if name in ("cublas", "cuda_graph_without_gc", "cuda_memcheck", "do_bench_cudagraph_proton", "do_bench_proton", "get_dram_gbps",
-                "get_max_simd_tflops", "get_max_tensorcore_tflops", "set_gpu_clock"):
-        raise NotThereYet(f"triton.testing.{name} is not there: it asks a GPU")
-    raise AttributeError(f"module 'triton.testing' has no attribute {name!r}")
+__getattr__ = lookup("triton.testing", dict.fromkeys(("cublas", "cuda_graph_without_gc", "cuda_memcheck", "do_bench_cudagraph_proton", "do_bench_proton", "get_dram_gbps",
+                "get_max_simd_tflops", "get_max_tensorcore_tflops", "set_gpu_clock"), "it asks a GPU"))

@@ -4,6 +4,7 @@ import itertools
 import pytest
 import torch
 import torch.nn.functional as F
+from python.nested_functions import in_place, product, written_rows
 from torch.autograd import gradcheck, gradgradcheck
 from torch.func import functionalize, grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -21,10 +22,6 @@ def x4():
     return torch.tensor([0.7, 1.3, 0.9, 2.1], dtype=torch.float64)
 
 
-def parts(v):
-    return v[0] * v[1] + v[2].sin() * v[3]
-
-
 def sliced(v):
     return (v[1:3] * v[:2]).sum() * v.view(2, 2).diagonal().prod()
 
@@ -35,20 +32,6 @@ def picked(v):
 
 def windows(v):
     return v.unfold(0, 3, 1).amax(1).sum() * v[::2].sum() + F.pad(v, (1, 2)).cumsum(0).mean() * v[1]
-
-
-def filled(v):
-    z = v.new_zeros(2, 4)
-    z[1] = v * v
-    z[0, 1:3] = v[:2]
-    return z.cumsum(1).sum() * v[0]
-
-
-def written(v):
-    b = v.clone()
-    b[0].mul_(v[1])
-    b.view(2, 2).t().add_(v[2])
-    return (b * v).sum()
 
 
 def mutated(v):
@@ -63,7 +46,7 @@ def scattered(v):
     return (torch.diagonal_scatter(s.view(2, 2), v[2:] * v[0]) * v.view(2, 2)).sum()
 
 
-FUNCTIONS = [parts, sliced, picked, windows, filled, written, mutated, scattered]
+FUNCTIONS = [product, sliced, picked, windows, written_rows, in_place, mutated, scattered]
 
 
 def second(f, x):
@@ -104,7 +87,7 @@ def by_transform(kind, f):
 KINDS = ["grad", "jvp", "vjp", "jacrev", "jacfwd", "vmap", "functionalize"]
 
 
-@pytest.mark.parametrize("f", [parts, filled, written, scattered])
+@pytest.mark.parametrize("f", [product, written_rows, in_place, scattered])
 @pytest.mark.parametrize("kinds", [*itertools.product(KINDS, KINDS), *[(k, m, n) for k, m, n in itertools.product(
     ["grad", "jvp", "jacfwd", "vmap", "functionalize"], repeat=3)], ("linearize",), ("functionalize", "linearize"), ("vmap", "linearize")])
 def test_nests(f, kinds):

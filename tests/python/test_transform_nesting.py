@@ -4,29 +4,12 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from python.nested_functions import in_place, product, written_rows
 from torch.func import functionalize, grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 from torch.fx.experimental.proxy_tensor import make_fx
 
 close = torch.testing.assert_close
 X = torch.tensor([0.7, 1.3, 0.9, 2.1], dtype=torch.float64)
-
-
-def product(v):
-    return v[0] * v[1] + v[2].sin() * v[3]
-
-
-def in_place(v):
-    b = v.clone()
-    b[0].mul_(v[1])
-    b.view(2, 2).t().add_(v[2])
-    return (b * v).sum()
-
-
-def written_rows(v):
-    z = v.new_zeros(2, 4)
-    z[1] = v * v
-    z[0, 1:3] = v[:2]
-    return z.cumsum(1).sum() * v[0]
 
 
 def scattered(v):

@@ -638,6 +638,7 @@ def functionalize(func, *, remove="mutations"):
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
         from torch._functorch.captured import CapturedTensors
+        from torch._functorch.eager_transforms import debug_unwrap
         from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
         from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing, get_proxy_mode, make_fx, run_inline
         flat, spec = pytree.tree_flatten((args, kwargs))
@@ -656,7 +657,7 @@ def functionalize(func, *, remove="mutations"):
 
         def traced():
             nonlocal mode
-            mode = next((t.fake_mode for i in places if hasattr(t := _unwrapped(flat[i]), "fake_mode")), None)
+            mode = next((t.fake_mode for i in places if hasattr(t := debug_unwrap(flat[i]), "fake_mode")), None)
             mode = mode or FakeTensorMode(allow_non_fake_inputs=True)
             fakes = [mode.from_tensor(t).requires_grad_(flat[i].requires_grad) for i, t in zip(places, detached)]
             return functionalize_graph(make_fx(flat_func, tracing_mode="fake")(*fakes), remove=remove)
@@ -678,10 +679,3 @@ def functionalize(func, *, remove="mutations"):
             gm.recompile()
         return pytree.tree_unflatten(list(run_inline(gm, [flat[i] for i in places])), cell[0])
     return wrapped
-
-
-def _unwrapped(t):
-    """What a tensor of levels of transforms stands for outside of all of them."""
-    while _levels.is_functorch_wrapped_tensor(t):
-        t = _levels.get_unwrapped(t)
-    return t

@@ -25,14 +25,14 @@ def _launch_op():
 
 
 def _launch(kernel, arguments, grid, tensors, sizes):
+    from triton.language.types import tuple_of
     positional, named, function = _launches[arguments]
     given = {_TENSOR: iter(tensors), _SIZE: iter(sizes)}
 
     def value(kind, constant):
         if kind == _TUPLE:
             of, parts = constant
-            parts = [value(*part) for part in parts]
-            return of(*parts) if hasattr(of, "_fields") else of(parts)
+            return tuple_of(of, [value(*part) for part in parts])
         return next(given[kind]) if kind else constant
     args = [value(*a) for a in positional]
     _numbers[kernel].run(*args, grid=function or tuple(grid), warmup=False, **{name: value(*a) for name, a in named})
@@ -40,32 +40,16 @@ def _launch(kernel, arguments, grid, tensors, sizes):
 
 def _number_of(launch, kept):
     """The number of a launch; not `kept`: one that is given back after the call."""
-    if not kept:
+    number = len(_launches)
+    if kept:
+        # 1, 1.0 and True are equal, and other arguments to a kernel.
+        try:
+            number = _same.setdefault((launch, repr(launch)), number)
+        except TypeError:   # something that cannot be compared
+            pass
+    if number == len(_launches):
         _launches.append(launch)
-        return len(_launches) - 1
-    try:
-        hash(launch)
-    except TypeError:
-        _launches.append(launch)
-        return len(_launches) - 1
-    # 1, 1.0 and True are equal, and other arguments to a kernel.
-    key = launch, repr(launch)
-    if key not in _same:
-        _same[key] = len(_launches)
-        _launches.append(launch)
-    return _same[key]
-
-
-def _leaves(arguments):
-    """Arguments with what tuples and descriptors hold in their place."""
-    from triton.tools.tensor_descriptor import TensorDescriptor
-    for a in arguments:
-        if isinstance(a, TensorDescriptor):
-            a = a.passed()
-        if isinstance(a, tuple):
-            yield from _leaves(a)
-        else:
-            yield a
+    return number
 
 
 def _is_recorded(tensors):
@@ -96,10 +80,22 @@ class TraceableKernel:
     def run(self, *args, grid, warmup=False, **kwargs):
         """Launches the kernel on a grid: a number, up to three numbers, or a function of the arguments by name."""
         from triton.tools.tensor_descriptor import TensorDescriptor
-        leaves = list(_leaves((*args, *kwargs.values())))
-        tensors = [a for a in leaves if isinstance(a, torch.Tensor)]
-        symbols = any(isinstance(a, torch.SymInt) for a in leaves)
-        if warmup or not (symbols or _C._len_torch_dispatch_stack() or any(t.is_meta or _C._takes_dispatch(t) for t in tensors)):
+        tensors, sizes = [], []
+
+        def part(a):
+            if isinstance(a, TensorDescriptor):
+                a = a.passed()
+            if isinstance(a, tuple):
+                return _TUPLE, (type(a), tuple(map(part, a)))
+            if isinstance(a, torch.Tensor):
+                tensors.append(a)
+                return _TENSOR, None
+            if isinstance(a, torch.SymInt):
+                sizes.append(a)
+                return _SIZE, None
+            return None, a
+        positional, named = tuple(map(part, args)), tuple((name, part(a)) for name, a in kwargs.items())
+        if warmup or not (sizes or _C._len_torch_dispatch_stack() or any(t.is_meta or _C._takes_dispatch(t) for t in tensors)):
             return self.kernel.run(*args, grid=grid, warmup=warmup, **kwargs)
         function = None
         if callable(grid) and not hasattr(self.kernel, "signature"):
@@ -108,24 +104,10 @@ class TraceableKernel:
             defaults = {n: p.default for n, p in self.kernel.signature.parameters.items() if p.default is not p.empty}
             grid = grid({**defaults, **dict(zip(self.kernel.arg_names, args)), **kwargs})
         grid = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
-        taken, sizes = [], []
-
-        def part(a):
-            if isinstance(a, TensorDescriptor):
-                a = a.passed()
-            if isinstance(a, tuple):
-                return _TUPLE, (type(a), tuple(map(part, a)))
-            if isinstance(a, torch.Tensor):
-                taken.append(a)
-                return _TENSOR, None
-            if isinstance(a, torch.SymInt):
-                sizes.append(a)
-                return _SIZE, None
-            return None, a
         kept = _is_recorded(tensors)
-        number = _number_of((tuple(part(a) for a in args), tuple((name, part(a)) for name, a in kwargs.items()), function), kept)
+        number = _number_of((positional, named, function), kept)
         try:
-            _launch_op()(self.kernel_idx, number, grid, taken, sizes)
+            _launch_op()(self.kernel_idx, number, grid, tensors, sizes)
         finally:
             if not kept:
                 _launches[number] = None

@@ -13,7 +13,7 @@ from ..language import core, semantic as S
 from ..language import types as T
 from ..language.core import block_pointer, tensor_descriptor
 from ..language.semantic import is_number, tensor
-from ..language.types import constexpr, dtype, unwrap
+from ..language.types import constexpr, dtype, tuple_of, unwrap
 from .errors import CompilationError, CompileTimeAssertionFailure, UnsupportedLanguageConstruct
 from .ir import Program
 
@@ -117,11 +117,6 @@ def alike(a, b):
     return type(a) is type(b) and [t.type for t in tensors_of(a)] == [t.type for t in tensors_of(b)]
 
 
-def named_tuple(like, parts):
-    """A tuple of these parts of the type that `like` has."""
-    return type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)
-
-
 def rebuilt(x, tensors):
     """A value like x of these tensors."""
     tensors = iter(tensors)
@@ -130,7 +125,7 @@ def rebuilt(x, tensors):
         if isinstance(x, (block_pointer, tensor_descriptor)):
             return x.rebuilt([next(tensors) for _ in x.parts()])
         if isinstance(x, tuple):
-            return named_tuple(x, [build(e) for e in x])
+            return tuple_of(type(x), [build(e) for e in x])
         return next(tensors)
     return build(x)
 
@@ -253,7 +248,7 @@ class Generator:
         if is_number(value):
             return S.to_tensor(value)
         if isinstance(value, tuple):
-            return named_tuple(value, [Generator.stored(v) for v in value])
+            return tuple_of(type(value), [Generator.stored(v) for v in value])
         return value
 
     def assign(self, target, value):
@@ -289,7 +284,7 @@ class Generator:
             raise IndexError(f"element {index} of a tuple of {len(whole)} elements is assigned")
         parts = list(whole)
         parts[index] = value
-        return named_tuple(whole, parts)
+        return tuple_of(type(whole), parts)
 
     def do_Turn(self, s):
         self.assign(s.targets[0], s.turn)

@@ -38,15 +38,10 @@ def _kinds(values):
     return ", ".join(f"({_kinds(v)})" if isinstance(v, tuple) else str(v.dtype) if hasattr(v, "dtype") else repr(v) for v in values)
 
 
-def _named_tuple(like, parts):
-    """A tuple of these parts of the type that `like` has."""
-    return tuple(parts) if type(like) is tuple else type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)
-
-
 def _without_memory(v):
     """An argument as it is kept: tensors of the call need not live on; of them the type is told."""
     if isinstance(v, tuple):
-        return _named_tuple(v, [_without_memory(e) for e in v])
+        return T.tuple_of(type(v), [_without_memory(e) for e in v])
     return SimpleNamespace(dtype=v.dtype) if hasattr(v, "dtype") else v
 
 
@@ -148,7 +143,7 @@ def compile_kernel(fn, values, options, interpreted=False):
             parts = [parameter(f"{name}[{i}]", v, c) for i, (v, c) in enumerate(zip(value, code))]
             if isinstance(value, Passed):
                 return make_tensor_descriptor(*parts)
-            return _named_tuple(value, parts)
+            return T.tuple_of(type(value), parts)
         if code >= 1000:
             element = torch_dtypes().get(value.dtype)
             if element is None:

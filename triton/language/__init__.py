@@ -1,5 +1,5 @@
 """triton.language: what kernels are written in. See README.md for what holds on the CPU."""
-from torch._absent import NotThereYet
+from ..absent import lookup
 from . import math, extra, target_info
 from .types import (bfloat16, block_type, const, constexpr, constexpr_type, dtype, float16, float32, float64, float8e4b8, float8e4b15, float8e4nv, float8e5, float8e5b16,
                     int1, int8, int16, int32, int64, pi32_t, pointer_type, str_to_ty, tuple_type,
@@ -18,7 +18,4 @@ from .random import (pair_uniform_to_normal, philox, philox_impl, rand, rand4x, 
 slice, tuple = slice, tuple
 
 
-def __getattr__(name):
-    if name in ("aggregate_replace", "tensor_descriptor_type"):
-        raise NotThereYet(f"triton.language.{name} is not there: kernels have tuples and named tuples for values of several parts")
-    raise AttributeError(f"module 'triton.language' has no attribute {name!r}")
+__getattr__ = lookup("triton.language", dict.fromkeys(("aggregate_replace", "tensor_descriptor_type"), "kernels have tuples and named tuples for values of several parts"))

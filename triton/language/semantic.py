@@ -292,6 +292,16 @@ def promoted(a, b, division=False, pointers=False, what="this operator"):
         raise ValueError(f"{what} does not take operands of type {a.type} and {b.type}: {e}") from None
 
 
+def promoted_operands(xs, count, what):
+    """`count` operands as tensors of one shape and type. TypeError for another number of them."""
+    if len(xs) != count:
+        raise TypeError(f"{what} takes {count} operands, not {len(xs)}")
+    xs = [to_tensor(x) for x in xs]
+    for i in range(1, count):
+        xs[0], xs[i] = promoted(xs[0], xs[i], what=what)
+    return [promoted(x, xs[0], what=what)[0] for x in xs]
+
+
 def lane(name, dtype, *xs):
     """An operator of lanes; half types are computed with in float32 and rounded after."""
     if name not in ("select",) and any(x.dtype.is_fp16() or x.dtype.is_bf16() for x in xs):

@@ -271,3 +271,8 @@ uint8, uint16, uint32, uint64 = (dtype(n) for n in ("uint8", "uint16", "uint32",
 float8e5, float8e5b16, float8e4nv, float8e4b8, float8e4b15 = (dtype(n) for n in ("fp8e5", "fp8e5b16", "fp8e4nv", "fp8e4b8", "fp8e4b15"))
 float16, bfloat16, float32, float64 = (dtype(n) for n in ("fp16", "bf16", "fp32", "fp64"))
 pi32_t = pointer_type(int32)
+
+
+def tuple_of(kind, parts):
+    """A tuple of these parts of the type `kind`, whose fields may have names."""
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)

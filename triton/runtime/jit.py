@@ -10,7 +10,7 @@ from .. import knobs
 from ..compiler.compiler import compile_kernel
 from ..compiler.jumps import without_jumps
 from ..tools.tensor_descriptor import TensorDescriptor
-from ..language.types import const, constexpr, dtype, unwrap
+from ..language.types import const, constexpr, dtype, tuple_of, unwrap
 
 _OPTIONS = {"num_warps", "num_stages", "num_ctas", "maxnreg", "debug", "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl", "ir_override",
             "sanitize_overflow", "instrumentation_mode"}
@@ -87,10 +87,8 @@ def _plain(x):
 
 def _argument(x):
     """What a launch takes for x."""
-    if type(x) is tuple:
-        return tuple(map(_argument, x))
     if isinstance(x, tuple):
-        return type(x)(*map(_argument, x)) if hasattr(x, "_fields") else type(x)(map(_argument, x))
+        return tuple_of(type(x), map(_argument, x))
     if isinstance(x, TensorDescriptor):
         return _argument(x.passed())
     if isinstance(x, (MockTensor, TensorWrapper)):

@@ -98,12 +98,7 @@ def _arithmetic(kind, way):
 
     def f(*args):
         count = {"sqrt": 1, "rcp": 1, "fma": 3}.get(kind, 2)
-        if len(args) != count:
-            raise TypeError(f"{name} takes {count} operands, not {len(args)}")
-        xs = [to_tensor(x) for x in args]
-        for i in range(1, count):
-            xs[0], xs[i] = promoted(xs[0], xs[i], what=name)
-        xs = [promoted(x, xs[0], what=name)[0] for x in xs]
+        xs = S.promoted_operands(args, count, what=name)
         for x in xs:
             float_of(x, name)
         if way == "rn":

@@ -72,12 +72,7 @@ def round(x):
 def _in_double(name, f, arity=1, text=""):
     """A function that fp32 is computed for in fp64."""
     def g(*args):
-        if len(args) != arity:
-            raise TypeError(f"{name} takes {arity} operands, not {len(args)}")
-        xs = [_to_tensor(x) for x in args]
-        for i in range(1, arity):
-            xs[0], xs[i] = _promoted(xs[0], xs[i], what=name)
-        xs = [_promoted(x, xs[0], what=name)[0] for x in xs]
+        xs = _S.promoted_operands(args, arity, what=name)
         to = float_of(xs[0], name).dtype
         return _S.cast(f(*[_S.cast(x, _T.float64) for x in xs]), to)
     g.__name__ = g.__qualname__ = name
